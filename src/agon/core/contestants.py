@@ -1,0 +1,96 @@
+"""Contestants: the models that fight, and whether they can fight now."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ContestantKind(StrEnum):
+    EMBEDDED = "embedded"
+    """Runs inside the runner, from a weights file."""
+    OPENAI = "openai"
+    """Any server that speaks the OpenAI chat API."""
+
+
+class ContestantState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    """Keeps its engine, gets no new conversations."""
+    REMOVED = "removed"
+    """Gone from the arena; its battles and votes stay."""
+
+
+class Origin(StrEnum):
+    """Who said that the contestant is there; the configuration only ever takes back its own."""
+
+    DEFAULT = "default"
+    CONFIG = "config"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    name: str
+    kind: ContestantKind
+    model: str
+    """The model's name at its server, or the weights' name or path."""
+    url: str | None = None
+    key_env: str | None = None
+    """The environment variable that holds the key; the key itself is never stored."""
+    weight: float = 1.0
+    """Chance to be paired, relative to the others."""
+    max_concurrent: int = 64
+    """Turns that may run at the same time."""
+    state: ContestantState = ContestantState.ACTIVE
+    origin: Origin = Origin.ADMIN
+
+
+class EngineState(StrEnum):
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """No runner speaks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """What a runner says about a contestant's engine. Forgotten if it is not said again within seconds."""
+
+    state: EngineState
+    detail: str = ""
+    """For the operator: progress or the error."""
+    active: int = 0
+    """Turns running now."""
+    capacity: int = 0
+    """Turns that can run at the same time."""
+    waiting: int = 0
+    """Turns that wait in the queue."""
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a further turn would wait for more than one full round of the turns before it."""
+        return self.capacity > 0 and self.waiting >= self.capacity
+
+
+@dataclass(frozen=True, slots=True)
+class RosterEntry:
+    contestant: Contestant
+    engine: EngineStatus
+
+    @property
+    def playable(self) -> bool:
+        return self.contestant.state is ContestantState.ACTIVE and self.engine.state is EngineState.READY
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Every contestant that is not removed, by name."""
+
+    entries: tuple[RosterEntry, ...]
+
+    def get(self, name: str) -> RosterEntry | None:
+        return next((entry for entry in self.entries if entry.contestant.name == name), None)
+
+    @property
+    def playable(self) -> tuple[RosterEntry, ...]:
+        return tuple(entry for entry in self.entries if entry.playable)

@@ -1,0 +1,159 @@
+"""Conversations: what they are, which state they are in, and which moves are legal.
+
+A battle, a side-by-side comparison and a chat are all conversations: turns of one prompt and one answer a side.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from agon.core.errors import Conflict, InvalidInput, LimitExceeded
+from agon.core.votes import Vote
+
+
+class Kind(StrEnum):
+    BATTLE = "battle"
+    """Anonymous, paired by the arena, ranked."""
+    SIDE_BY_SIDE = "side_by_side"
+    """Two named contestants, chosen by the person, never ranked."""
+    CHAT = "chat"
+    """One named contestant on side a."""
+
+
+class Side(StrEnum):
+    A = "a"
+    B = "b"
+
+
+class AnswerState(StrEnum):
+    PENDING = "pending"
+    DONE = "done"
+    STOPPED = "stopped"
+    """The person stopped it; it is not a votable answer."""
+    FAILED = "failed"
+
+
+class ConversationState(StrEnum):
+    STREAMING = "streaming"
+    READY = "ready"
+    VOTED = "voted"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    side: Side
+    state: AnswerState
+    attempt: int = 1
+    """Rises whenever the answer is generated anew; text of an older attempt is stale."""
+    text: str | None = None
+    """`None` while pending."""
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    number: int
+    """From 1."""
+    prompt: str
+    seed: int
+    """The same for both sides, in [0, 2**31)."""
+    max_tokens: int
+    created_at: datetime
+    answers: Mapping[Side, Answer]
+    idempotency_key: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        return all(answer.state is not AnswerState.PENDING for answer in self.answers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    id: UUID
+    kind: Kind
+    person: UUID
+    contestants: Mapping[Side, str]
+    created_at: datetime
+    turns: tuple[Turn, ...]
+    void_reason: str | None = None
+    vote: Vote | None = None
+
+    @property
+    def state(self) -> ConversationState:
+        if self.vote is not None:
+            return ConversationState.VOTED
+        if self.void_reason is not None:
+            return ConversationState.VOID
+        return ConversationState.READY if self.last_turn.settled else ConversationState.STREAMING
+
+    @property
+    def last_turn(self) -> Turn:
+        return self.turns[-1]
+
+    @property
+    def named(self) -> bool:
+        """Whether the person may know the contestants' names."""
+        return self.kind is not Kind.BATTLE or self.vote is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what people send."""
+
+    prompt_chars: int = 8_000
+    turns: int = 20
+    answer_tokens: int = 256
+
+    def check_prompt(self, prompt: str) -> None:
+        if not prompt.strip():
+            raise InvalidInput("The prompt is empty.", code="empty_prompt", field="prompt")
+        if "\x00" in prompt:
+            raise InvalidInput("The prompt holds a NUL character, which cannot be stored.", field="prompt")
+        if len(prompt) > self.prompt_chars:
+            raise LimitExceeded(
+                f"The prompt has {len(prompt)} characters; the limit is {self.prompt_chars}.", field="prompt"
+            )
+
+    def tokens_for(self, requested: int | None) -> int:
+        """The answer budget in tokens for a request that may name its own."""
+        if requested is None:
+            return self.answer_tokens
+        if not 1 <= requested <= self.answer_tokens:
+            raise LimitExceeded(
+                f"max_tokens is {requested}; it must lie between 1 and {self.answer_tokens}.", field="max_tokens"
+            )
+        return requested
+
+
+def check_new_turn(conversation: Conversation, limits: Limits) -> None:
+    """Raise unless a further prompt may be sent."""
+    if conversation.state is ConversationState.VOTED:
+        raise Conflict("The vote has ended this battle; start a new one.", code="battle_voted")
+    if conversation.state is ConversationState.VOID:
+        raise Conflict("This battle is void; start a new one.", code="battle_void")
+    if not conversation.last_turn.settled:
+        raise Conflict("The last turn is still being answered.", code="turn_in_progress")
+    if any(answer.state is not AnswerState.DONE for answer in conversation.last_turn.answers.values()):
+        raise Conflict(
+            "An answer of the last turn is not complete; regenerate it or start anew.", code="answers_incomplete"
+        )
+    if len(conversation.turns) >= limits.turns:
+        raise LimitExceeded(f"A conversation has at most {limits.turns} turns.", code="too_many_turns")
+
+
+def check_regenerate(conversation: Conversation, turn: int, side: Side) -> None:
+    """Raise unless this side of this turn may be generated again."""
+    if conversation.state is ConversationState.VOTED:
+        raise Conflict("The vote has ended this battle; nothing in it changes any more.", code="battle_voted")
+    if conversation.state is ConversationState.VOID:
+        raise Conflict("This battle is void; start a new one.", code="battle_void")
+    if turn != conversation.last_turn.number:
+        raise Conflict("Only an answer of the last turn can be generated again.", code="not_last_turn", field="turn")
+    answer = conversation.last_turn.answers.get(side)
+    if answer is None:
+        raise InvalidInput(f"This conversation has no side {side.value}.", field="side")
+    if answer.state not in (AnswerState.STOPPED, AnswerState.FAILED):
+        raise Conflict("Only a stopped or failed answer can be generated again.", code="answer_not_failed")

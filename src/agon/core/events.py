@@ -1,0 +1,188 @@
+"""What a watcher of a conversation is sent, and how it goes on exactly where it was.
+
+A `Follower` holds what one watcher has been sent, as a `Position` that also travels as the event id. It is fed with
+whatever is known, in any order and any number of times: packets from the bus, snapshots from the ledger. It answers
+with the events that are still owed. So a reconnect, a lost bus and a second watcher are all the same case.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from agon.core.conversation import Answer, AnswerState, Conversation, Side, Turn
+from agon.core.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    turn: int
+    side: Side
+    attempt: int
+    offset: int
+    """Where in the answer the text belongs, in code points."""
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The side is over: `done`, `stopped` or `failed`. `length` is the whole answer's, in code points."""
+
+    turn: int
+    side: Side
+    attempt: int
+    state: AnswerState
+    length: int
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    reason: str
+
+
+Event = Packet | Settled | Void
+
+
+@dataclass(frozen=True, slots=True)
+class SidePosition:
+    attempt: int = 0
+    offset: int = 0
+    settled: bool = False
+
+
+_START = SidePosition()
+_POSITION = re.compile(r"(\d{1,6})((?:-[ab]\d{1,6}\.\d{1,9}(?:\.s)?){0,2})(-v)?")
+_SIDE = re.compile(r"-([ab])(\d+)\.(\d+)(\.s)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a watcher has come: everything of earlier turns, and of `turn` up to each side's offset."""
+
+    turn: int = 1
+    sides: Mapping[Side, SidePosition] = field(default_factory=dict[Side, SidePosition])
+    void: bool = False
+
+    def side(self, side: Side) -> SidePosition:
+        return self.sides.get(side, _START)
+
+    def with_side(self, side: Side, position: SidePosition) -> "Position":
+        return replace(self, sides={**self.sides, side: position})
+
+    def encode(self) -> str:
+        """As an event id, like `2-a1.120-b1.80.s`: turn, then attempt, offset and whether settled for each side."""
+        sides = "".join(
+            f"-{side.value}{at.attempt}.{at.offset}{'.s' if at.settled else ''}"
+            for side, at in sorted(self.sides.items())
+        )
+        return f"{self.turn}{sides}{'-v' if self.void else ''}"
+
+    @classmethod
+    def decode(cls, text: str) -> "Position":
+        match = _POSITION.fullmatch(text)
+        if match is None:
+            raise InvalidInput("The event id is not one of ours.", code="bad_event_id", field="Last-Event-ID")
+        sides = {
+            Side(side): SidePosition(int(attempt), int(offset), bool(settled))
+            for side, attempt, offset, settled in _SIDE.findall(match[2])
+        }
+        return cls(int(match[1]), sides, match[3] is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One event for the watcher, with the position after it."""
+
+    event: Event
+    position: Position
+
+
+class Follower:
+    """Turns what is known about a conversation into what one watcher is still owed.
+
+    `missing` is true when the bus has lost text that only the ledger can give back.
+    """
+
+    def __init__(self, position: Position | None = None) -> None:
+        self.position = position or Position()
+        self.missing = False
+
+    def see(self, event: Event) -> list[Sent]:
+        """Take in one event from the bus."""
+        return [self._sent(step) for step in self._steps(event)]
+
+    def see_ledger(self, conversation: Conversation) -> list[Sent]:
+        """Take in a snapshot of the ledger; it fills whatever the bus has lost."""
+        sent: list[Sent] = []
+        for turn in conversation.turns:
+            if turn.number > self.position.turn:
+                self.position = replace(self.position, turn=turn.number, sides={})
+            for answer in turn.answers.values():
+                for event in _events_of(turn, answer):
+                    sent += self.see(event)
+        if conversation.void_reason is not None:
+            sent += self.see(Void(conversation.void_reason))
+        self.missing = False
+        return sent
+
+    def finished(self, conversation: Conversation) -> bool:
+        """Whether the watcher has everything there will be until the person acts again."""
+        turn = conversation.last_turn
+        return self.position.turn == turn.number and all(self.position.side(side).settled for side in turn.answers)
+
+    def _steps(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Void):
+            if not self.position.void:
+                yield event
+            return
+        if event.turn < self.position.turn:
+            return
+        if event.turn > self.position.turn:
+            # The end of the turn before is owed first, and only the ledger is sure to have it.
+            self.missing = True
+            return
+        at = self.position.side(event.side)
+        if event.attempt < at.attempt or (event.attempt == at.attempt and at.settled):
+            return
+        owed = self._packet(event, at) if isinstance(event, Packet) else self._settled(event, at)
+        if owed is not None:
+            yield owed
+
+    def _packet(self, packet: Packet, at: SidePosition) -> Packet | None:
+        skipped_attempt = packet.attempt > at.attempt + 1 and packet.offset > 0
+        if packet.offset > at.offset or skipped_attempt:
+            self.missing = True
+            return None
+        if packet.attempt > at.attempt:
+            return packet
+        if packet.end <= at.offset:
+            return None
+        return replace(packet, offset=at.offset, text=packet.text[at.offset - packet.offset :])
+
+    def _settled(self, settled: Settled, at: SidePosition) -> Settled | None:
+        if settled.length > 0 and (settled.attempt != at.attempt or settled.length != at.offset):
+            self.missing = True
+            return None
+        return settled
+
+    def _sent(self, event: Event) -> Sent:
+        if isinstance(event, Void):
+            self.position = replace(self.position, void=True)
+        elif isinstance(event, Packet):
+            self.position = self.position.with_side(event.side, SidePosition(event.attempt, event.end))
+        else:
+            self.position = self.position.with_side(event.side, SidePosition(event.attempt, event.length, settled=True))
+        return Sent(event, self.position)
+
+
+def _events_of(turn: Turn, answer: Answer) -> Iterator[Event]:
+    if answer.state is AnswerState.PENDING:
+        return
+    text = answer.text or ""
+    if text:
+        yield Packet(turn.number, answer.side, answer.attempt, 0, text)
+    yield Settled(turn.number, answer.side, answer.attempt, answer.state, len(text), answer.finish_reason)

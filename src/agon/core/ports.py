@@ -1,0 +1,260 @@
+"""What the use cases need from the outside. One contract suite runs every adapter of a port.
+
+Every method is one transaction and commits before it returns, unless it says otherwise. Adapters raise `Unavailable`
+when their server cannot be reached, and no foreign error ever.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from agon.core.board import Board
+from agon.core.contestants import Contestant, EngineStatus
+from agon.core.conversation import AnswerState, Conversation, Kind, Side
+from agon.core.events import Event
+from agon.core.generation import GenerationRequest
+from agon.core.votes import Ballot, Vote, Winner
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRef:
+    """One answer of one turn: the unit of work of the runner."""
+
+    conversation: UUID
+    turn: int
+    side: Side
+    contestant: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    prompt: str
+    seed: int
+    max_tokens: int
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewConversation:
+    id: UUID
+    kind: Kind
+    person: UUID
+    contestants: Mapping[Side, str]
+    turn: NewTurn
+    propensity: float | None = None
+    """Chance of this pairing; `None` where the person chose."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddTurn:
+    turn: NewTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate:
+    turn: int
+    side: Side
+
+
+Change = AddTurn | Regenerate | None
+"""What a decision about a conversation asks the ledger to write; `None` for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    id: UUID
+    kind: Kind
+    title: str
+    """The start of the first prompt."""
+    created_at: datetime
+    void: bool
+    winner: Winner | None
+    contestants: Mapping[Side, str] | None
+    """`None` while the person may not know them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastVote:
+    vote: Vote
+    contestants: Mapping[Side, str]
+
+
+class ConversationLedger(Protocol):
+    async def start(self, new: NewConversation) -> tuple[Conversation, bool]:
+        """Write a conversation with its first turn. With a key that this person used before, returns that one and False."""
+        ...
+
+    async def find(self, conversation: UUID) -> Conversation:
+        """Raises `NotFound`."""
+        ...
+
+    async def amend(self, conversation: UUID, decide: Callable[[Conversation], Change]) -> Conversation:
+        """Lock the conversation, let `decide` judge it, write what it asks for, return it as it is then.
+
+        What `decide` raises undoes everything. Raises `NotFound`.
+        """
+        ...
+
+    async def history(self, person: UUID, *, limit: int, before: UUID | None) -> Sequence[ConversationSummary]:
+        """A person's own conversations, newest first, from before the given one."""
+        ...
+
+
+class VoteLedger(Protocol):
+    async def cast(self, ballot: Ballot) -> CastVote:
+        """Judge the ballot with its battle locked and write it. Returns after the commit. Raises as `votes.judge`."""
+        ...
+
+    async def find_vote(self, receipt: UUID) -> CastVote:
+        """Raises `NotFound`."""
+        ...
+
+
+class ContestantLedger(Protocol):
+    async def contestants(self) -> Sequence[Contestant]:
+        """All that are not removed, by name."""
+        ...
+
+    async def put_contestant(self, contestant: Contestant, *, replace: bool) -> None:
+        """Write one; one that was removed before comes back. Raises `Conflict` if it is there and not to be replaced."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An answer as the runner loads it."""
+
+    ref: AnswerRef
+    kind: Kind
+    attempt: int
+    failures: int
+    """Attempts that ended in an engine's error."""
+    state: AnswerState
+    request: GenerationRequest
+    age_s: float
+    """Seconds since the turn was asked, by the ledger's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an answer ended."""
+
+    ref: AnswerRef
+    attempt: int
+    state: AnswerState
+    text: str
+    finish_reason: str | None = None
+    error: str | None = None
+    """For the operator; never shown to a voter."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    ttft_ms: float | None = None
+    duration_ms: float | None = None
+
+
+class AnswerLedger(Protocol):
+    async def load(self, ref: AnswerRef) -> Work:
+        """Raises `NotFound`."""
+        ...
+
+    async def settle(self, outcome: Outcome) -> str | None:
+        """Write the end of an answer, once: a later or older attempt's changes nothing.
+
+        A failed side makes a battle void, in the same transaction; then the reason is returned.
+        """
+        ...
+
+    async def retry(self, ref: AnswerRef, attempt: int, *, failed: bool) -> int | None:
+        """Begin a new attempt after `attempt`; returns its number, or `None` if that attempt is not the current one."""
+        ...
+
+    async def stale(self, older_than_s: float) -> Sequence[tuple[AnswerRef, int, float]]:
+        """Pending answers whose turn was asked longer ago than this: reference, attempt and age in seconds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RankedVote:
+    id: int
+    contestant_a: str
+    contestant_b: str
+    winner: Winner
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VotePage:
+    votes: Sequence[RankedVote]
+    """In order of (created_at, id)."""
+    cursor: str
+    """Opaque; every vote that was committed after this page was read comes after it."""
+
+
+class VoteSource(Protocol):
+    async def votes_after(self, cursor: str | None) -> VotePage: ...
+
+    async def ttft_medians_ms(self) -> Mapping[str, float]:
+        """Median time to first token by contestant, over the last thousand battle answers of each."""
+        ...
+
+
+class Bus(Protocol):
+    """Redis. Everything here may be lost at any moment; the ledger brings it back."""
+
+    async def enqueue(self, refs: Sequence[AnswerRef]) -> None:
+        """Hand answers to the runners, at least once each."""
+        ...
+
+    async def take(self, contestant: str, wait_s: float) -> AnswerRef | None:
+        """Take the next answer of a contestant from its queue, waiting at most so long."""
+        ...
+
+    async def claim(self, ref: AnswerRef, runner: str) -> bool:
+        """Become the one runner of an answer for a few seconds; false if another is."""
+        ...
+
+    async def keep(self, refs: Sequence[AnswerRef], runner: str) -> None:
+        """Renew claims."""
+        ...
+
+    async def release(self, ref: AnswerRef) -> None: ...
+
+    async def unclaimed(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
+        """Those that no runner works on and no queue has been given lately."""
+        ...
+
+    async def append(self, conversation: UUID, event: Event, *, last: bool = False) -> None:
+        """Append to the conversation's stream. `last` says that the ledger has it all, so the stream may go soon."""
+        ...
+
+    def watch(self, conversation: UUID) -> AsyncIterator[Event | None]:
+        """Everything in the conversation's stream and what is appended from now on; `None` when a second was quiet."""
+        ...
+
+    async def stop(self, refs: Sequence[AnswerRef]) -> None:
+        """Ask whoever runs these to stop."""
+        ...
+
+    def stops(self) -> AsyncIterator[AnswerRef]:
+        """Requests to stop, from all gateways."""
+        ...
+
+    async def announce(self, contestant: str, status: EngineStatus) -> None:
+        """Say how an engine is; forgotten after a few seconds."""
+        ...
+
+    async def engines(self, contestants: Sequence[str]) -> Mapping[str, EngineStatus]: ...
+
+
+class BoardStore(Protocol):
+    async def publish(self, board: Board) -> bool:
+        """Put the board in place and tell the watchers, unless one that counts more votes is there."""
+        ...
+
+    async def board(self, name: str) -> Board | None: ...
+
+    def boards(self, name: str) -> AsyncIterator[Board]:
+        """The board each time it changes; the present one first, if there is one."""
+        ...
