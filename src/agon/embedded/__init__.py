@@ -1,0 +1,1 @@
+"""Launchers for the PostgreSQL and Valkey that come as wheels."""

@@ -1,0 +1,1 @@
+"""Keeps the processes of one machine running: stores, runner, worker, gateway."""
