@@ -1,0 +1,51 @@
+"""Who PostgreSQL runs as: it refuses to run as root."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from agon.core.errors import Unavailable
+from agon.embedded.process import Launch, launcher_words
+
+NOBODY = 65534
+PROBE_TIMEOUT_S = 20
+
+
+def choose_identity(program: Path, folder: Path) -> str:
+    """The first identity under which `program` runs and can use `folder`; the folder's files then belong to it.
+
+    Raises `Unavailable` with what was tried if there is none.
+    """
+    if os.geteuid() != 0:
+        return "same"
+    reasons: list[str] = []
+    for identity, owner in (("userns", 0), (f"uid:{NOBODY}", NOBODY)):
+        give(folder, owner)
+        reason = _probe(program, folder, identity)
+        if reason is None:
+            return identity
+        reasons.append(reason)
+    raise Unavailable(
+        f"PostgreSQL refuses to run as root, and no way around that works here ({'; '.join(reasons)}). Run Agon as an "
+        "ordinary user, keep its data and its environment where others may enter, or set AGON_DATABASE_URL.",
+        code="store_failed",
+    )
+
+
+def give(folder: Path, owner: int) -> None:
+    """Make the folder and all in it belong to `owner`. Only root can, and only root needs to."""
+    if os.geteuid() != 0 or folder.stat().st_uid == owner:
+        return
+    os.chown(folder, owner, owner)
+    for parent, folders, files in os.walk(folder):
+        for name in folders + files:
+            os.chown(Path(parent) / name, owner, owner, follow_symlinks=False)
+
+
+def _probe(program: Path, folder: Path, identity: str) -> str | None:
+    launch = Launch(command=[str(program), "--version"], log=Path(os.devnull), folder=folder, identity=identity)
+    done = subprocess.run(launcher_words(launch), check=False, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
+    if done.returncode == 0:
+        return None
+    words = done.stderr.strip().removeprefix("launcher: ")
+    return words or f"{program.name} as {identity} ended with {done.returncode}"
