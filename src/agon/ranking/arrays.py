@@ -1,0 +1,22 @@
+"""The array types that the ranking modules speak in."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+Codes = Sequence[int] | NDArray[np.integer]
+"""Integer codes, one a vote."""
+
+
+def frozen(array: NDArray[T]) -> NDArray[T]:
+    """The same array, closed to writing, so that a frozen dataclass holding it is frozen indeed."""
+    array.setflags(write=False)
+    return array

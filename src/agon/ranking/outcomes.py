@@ -1,0 +1,189 @@
+"""Votes as pair counts: all that Bradley-Terry needs to know of any number of battles."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from agon.core.errors import InvalidInput
+from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
+
+
+class Winner(StrEnum):
+    """What a voter said. Its code is its place here, 0 to 3."""
+
+    A = "a"
+    B = "b"
+    TIE = "tie"
+    BOTH_BAD = "both_bad"
+
+    @property
+    def code(self) -> int:
+        return _CODES[self]
+
+
+WINNERS: tuple[Winner, ...] = tuple(Winner)
+_CODES = {winner: code for code, winner in enumerate(WINNERS)}
+
+
+def parse_winner(name: str) -> Winner:
+    """The winner of that exact name. Raises `InvalidInput`: an unknown word is never read as a tie."""
+    try:
+        return Winner(name)
+    except ValueError:
+        raise InvalidInput(
+            f"{name!r} is not a winner; it must be a, b, tie or both_bad.", code="unknown_winner", field="winner"
+        ) from None
+
+
+def winner_codes(names: Iterable[str]) -> IntArray:
+    """Codes of winners, one a vote. Raises `InvalidInput` for an unknown one."""
+    return np.fromiter((parse_winner(name).code for name in names), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairCounts:
+    """How often each pair of M models met and how it went.
+
+    `wins[i, j]` is how often model i beat model j. `ties` and `both_bad` are symmetric. All three are MxM, of integer
+    votes, with a zero diagonal, and closed to writing. Which side a model stood on leaves no trace.
+    """
+
+    models: tuple[str, ...]
+    wins: IntArray
+    ties: IntArray
+    both_bad: IntArray
+
+    @classmethod
+    def empty(cls, models: Iterable[str] = ()) -> "PairCounts":
+        """No votes yet among these models. Raises `InvalidInput` for an empty or repeated name."""
+        names = _checked_names(models)
+        wins, ties, both_bad = frozen(np.zeros((3, len(names), len(names)), dtype=np.int64))
+        return cls(names, wins, ties, both_bad)
+
+    @classmethod
+    def from_codes(
+        cls, models: Iterable[str], first: Codes, second: Codes, winners: Codes, repeats: Codes | None = None
+    ) -> "PairCounts":
+        """Counts V votes in one pass.
+
+        `first` and `second` hold places in `models`, `winners` codes of `Winner`; each has the shape (V,). With
+        `repeats` each row stands for that many equal votes, so grouped rows need not be unrolled. Raises
+        `InvalidInput`, naming the first bad row, for a code out of range, a self-battle or a negative repeat.
+        """
+        names = _checked_names(models)
+        votes = _Votes.checked(len(names), first, second, winners, repeats)
+        size = len(names)
+        cell = (votes.winner * size + votes.first) * size + votes.second
+        # Weighted bincount adds in float64: exact below 2**53 votes a cell.
+        table = np.bincount(cell, weights=votes.repeats, minlength=4 * size * size)
+        won_a, won_b, tied, bad = table.astype(np.int64).reshape(4, size, size)
+        return cls(names, frozen(won_a + won_b.T), frozen(tied + tied.T), frozen(bad + bad.T))
+
+    def with_votes(self, first: Codes, second: Codes, winners: Codes, repeats: Codes | None = None) -> "PairCounts":
+        """These counts and some more votes, coded as in `from_codes`; costs a copy of MxM, whatever was counted."""
+        return self._shifted(1, _Votes.checked(len(self.models), first, second, winners, repeats))
+
+    def without_votes(self, first: Codes, second: Codes, winners: Codes, repeats: Codes | None = None) -> "PairCounts":
+        """These counts less some votes, for a rolling window. Raises `InvalidInput` if they were not all counted."""
+        less = self._shifted(-1, _Votes.checked(len(self.models), first, second, winners, repeats))
+        if min(less.wins.min(initial=0), less.ties.min(initial=0), less.both_bad.min(initial=0)) < 0:
+            raise InvalidInput("More votes were taken away than had been counted.", code="votes_not_counted")
+        return less
+
+    def with_models(self, models: Iterable[str]) -> "PairCounts":
+        """The same votes with further models behind the present ones; those already there stay where they are."""
+        names = tuple(dict.fromkeys((*self.models, *models)))
+        grown = PairCounts.empty(names)
+        old = len(self.models)
+        arrays = np.zeros((3, len(names), len(names)), dtype=np.int64)
+        arrays[:, :old, :old] = self.wins, self.ties, self.both_bad
+        wins, ties, both_bad = frozen(arrays)
+        return PairCounts(grown.models, wins, ties, both_bad)
+
+    def codes(self, names: Sequence[str]) -> IntArray:
+        """Places of models in these counts. Raises `InvalidInput` for a name that is not there."""
+        place = {name: code for code, name in enumerate(self.models)}
+        for name in names:
+            if name not in place:
+                raise InvalidInput(f"{name!r} is not among the counted models.", code="unknown_model", field="model")
+        return np.array([place[name] for name in names], dtype=np.int64)
+
+    def draws(self) -> IntArray:
+        """Ties and both-bad together, MxM."""
+        return self.ties + self.both_bad
+
+    def met(self) -> IntArray:
+        """Battles of each pair, MxM, symmetric."""
+        return self.wins + self.wins.T + self.draws()
+
+    def score(self) -> FloatArray:
+        """Wins with a tie and a both-bad as half a win for either, MxM; `score + score.T` is `met`."""
+        return self.wins + 0.5 * self.draws()
+
+    def win_rates(self) -> FloatArray:
+        """Share of each pair's score that went to i, MxM; NaN where a pair never met."""
+        met = self.met().astype(np.float64)
+        return np.divide(self.score(), met, out=np.full_like(met, np.nan), where=met > 0)
+
+    def votes(self) -> int:
+        """Votes counted."""
+        return int(self.wins.sum()) + int(self.draws().sum()) // 2
+
+    def _shifted(self, sign: int, votes: "_Votes") -> "PairCounts":
+        wins, ties, both_bad = self.wins.copy(), self.ties.copy(), self.both_bad.copy()
+        for code, table in ((2, ties), (3, both_bad)):
+            row = votes.winner == code
+            step = sign * votes.repeats[row]
+            np.add.at(table, (votes.first[row], votes.second[row]), step)
+            np.add.at(table, (votes.second[row], votes.first[row]), step)
+        decided = votes.winner < 2
+        won_a = votes.winner[decided] == 0
+        first, second = votes.first[decided], votes.second[decided]
+        winner, loser = np.where(won_a, first, second), np.where(won_a, second, first)
+        np.add.at(wins, (winner, loser), sign * votes.repeats[decided])
+        return PairCounts(self.models, frozen(wins), frozen(ties), frozen(both_bad))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Votes:
+    """Coded votes that have passed every check; arrays of one length."""
+
+    first: IntArray
+    second: IntArray
+    winner: IntArray
+    repeats: IntArray
+
+    @classmethod
+    def checked(cls, size: int, first: Codes, second: Codes, winners: Codes, repeats: Codes | None) -> "_Votes":
+        a, b, w = (_coded(codes) for codes in (first, second, winners))
+        n = np.ones(a.shape, dtype=np.int64) if repeats is None else _coded(repeats)
+        if not a.shape == b.shape == w.shape == n.shape:
+            raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
+        _refuse((a < 0) | (a >= size) | (b < 0) | (b >= size), "unknown_model", "names a model that is not there")
+        _refuse((w < 0) | (w >= len(WINNERS)), "unknown_winner", "has no known winner")
+        _refuse(a == b, "self_battle", "sets a model against itself")
+        _refuse(n < 0, "bad_votes", "counts a negative number of votes")
+        return cls(a, b, w, n)
+
+
+def _coded(codes: Codes) -> IntArray:
+    array = np.asarray(codes)
+    if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
+        raise InvalidInput("A column of votes must be a flat row of integers.", code="bad_votes")
+    return array.astype(np.int64, copy=False)
+
+
+def _refuse(bad: np.typing.NDArray[np.bool_], code: str, what: str) -> None:
+    if bad.any():
+        raise InvalidInput(f"Vote {int(bad.argmax())} of {bad.size} {what}.", code=code)
+
+
+def _checked_names(models: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(models)
+    if not all(names):
+        raise InvalidInput("A model has no name.", code="missing_model", field="model")
+    if len(set(names)) < len(names):
+        raise InvalidInput("A model is named twice.", code="repeated_model", field="model")
+    return names
