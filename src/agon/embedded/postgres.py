@@ -95,6 +95,7 @@ class PostgresServer:
 
     def prepare(self) -> None:
         """See a former server off, and make the cluster at the first start: seconds, once."""
+        self.stop()
         self._cluster.parent.mkdir(parents=True, exist_ok=True)
         pid_file = self._cluster / "postmaster.pid"
         left = end_stray(pid_file, str(self._cluster), signal.SIGINT, STRAY_TIMEOUT_S)

@@ -13,9 +13,12 @@ LONGEST_SOCKET_NAME = ".s.PGSQL.5432.lock"
 
 
 def socket_dir(data_dir: Path, store: str) -> Path:
-    """A folder only we can enter, under the data folder, or under the system's temporary one if that is too deep."""
+    """A folder only we can enter, under the data folder, or under the system's temporary one if that will not do.
+
+    It will not if it is too deep for the kernel, or has a comma, which separates hosts in a PostgreSQL address.
+    """
     folder = data_dir / "run" / store
-    if len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES:
+    if len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES and "," not in str(folder):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
         return folder

@@ -55,6 +55,7 @@ class ValkeyServer:
         return self.url
 
     def prepare(self) -> None:
+        self.stop()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         left = end_stray(self._pid_file, str(self._socket), signal.SIGTERM, STRAY_TIMEOUT_S)
         if left is not None:
