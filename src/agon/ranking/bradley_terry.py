@@ -207,9 +207,9 @@ def _anchored(group: RatedGroup, anchor: int, rating: float) -> RatedGroup:
         return group
     held = int(np.searchsorted(group.places, anchor))
     contrasts = group.inverse - group.inverse[held]
-    robust = np.maximum(np.einsum("ij,ij->i", contrasts @ group.meat, contrasts), 0.0)
-    fisher = np.maximum(np.diag(contrasts) - contrasts[:, held], 0.0)
-    se_robust, se_fisher = (PER_LOG_ODDS * np.sqrt(variance) for variance in (robust, fisher))
+    robust: FloatArray = np.maximum(np.einsum("ij,ij->i", contrasts @ group.meat, contrasts), 0.0)
+    fisher: FloatArray = np.maximum(np.diag(contrasts) - contrasts[:, held], 0.0)
+    se_robust, se_fisher = PER_LOG_ODDS * np.sqrt(robust), PER_LOG_ODDS * np.sqrt(fisher)
     certain = robust <= NO_RESIDUAL * fisher
     ratings: FloatArray = rating + PER_LOG_ODDS * (group.strengths - group.strengths[held])
     return replace(

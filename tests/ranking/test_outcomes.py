@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from agon.core.errors import InvalidInput
+from agon.ranking.outcomes import PairCounts, Winner, parse_winner, winner_codes
+
+
+def test_winners_have_codes_by_name() -> None:
+    assert winner_codes(["a", "b", "tie", "both_bad"]).tolist() == [0, 1, 2, 3]
+    assert Winner.BOTH_BAD.code == 3
+
+
+@pytest.mark.parametrize("word", ["", "A", "model_a", "tie ", "nan", "draw"])
+def test_an_unknown_winner_is_never_a_tie(word: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_winner(word)
+    assert caught.value.code == "unknown_winner"
+
+
+def test_each_outcome_lands_in_its_table() -> None:
+    counts = PairCounts.from_codes(("x", "y", "z"), [0, 1, 2, 0, 1], [1, 0, 1, 2, 2], [0, 0, 1, 2, 3])
+    assert counts.wins.tolist() == [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
+    assert counts.ties.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    assert counts.both_bad.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert counts.votes() == 5
+    assert counts.score().sum() == 5.0
+
+
+def test_repeats_count_as_that_many_votes() -> None:
+    grouped = PairCounts.from_codes(("x", "y"), [0, 1], [1, 0], [0, 2], [3, 2])
+    assert grouped.wins.tolist() == [[0, 3], [0, 0]]
+    assert grouped.ties.tolist() == [[0, 2], [2, 0]]
+    assert grouped.with_votes([0], [1], [1], [4]).wins.tolist() == [[0, 3], [4, 0]]
+
+
+def test_counts_are_closed_to_writing() -> None:
+    counts = PairCounts.from_codes(("x", "y"), [0], [1], [0])
+    for table in (counts.wins, counts.with_votes([0], [1], [2]).ties, counts.with_models(["z"]).both_bad):
+        with pytest.raises(ValueError, match="read-only"):
+            table[0, 1] = 9
+
+
+def test_new_models_join_behind_the_old() -> None:
+    counts = PairCounts.from_codes(("x", "y"), [0], [1], [0]).with_models(["y", "w"])
+    assert counts.models == ("x", "y", "w")
+    assert counts.wins.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert counts.with_votes([2], [0], [3]).both_bad[0, 2] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winners", "code"),
+    [
+        ([0], [0], [0], "self_battle"),
+        ([0], [2], [0], "unknown_model"),
+        ([-1], [0], [0], "unknown_model"),
+        ([0], [1], [4], "unknown_winner"),
+        ([0], [1], [-1], "unknown_winner"),
+        ([0, 1], [1], [0], "bad_votes"),
+        (np.array([0.0]), [1], [0], "bad_votes"),
+    ],
+)
+def test_bad_votes_are_refused(first: list[int], second: list[int], winners: list[int], code: str) -> None:
+    counts = PairCounts.empty(("x", "y"))
+    with pytest.raises(InvalidInput) as caught:
+        PairCounts.from_codes(counts.models, first, second, winners)
+    assert caught.value.code == code
+    with pytest.raises(InvalidInput) as caught:
+        counts.with_votes(first, second, winners)
+    assert caught.value.code == code
+
+
+def test_votes_that_were_not_counted_cannot_be_taken_away() -> None:
+    counts = PairCounts.from_codes(("x", "y"), [0], [1], [0])
+    with pytest.raises(InvalidInput) as caught:
+        counts.without_votes([0], [1], [1])
+    assert caught.value.code == "votes_not_counted"
+
+
+@pytest.mark.parametrize(("names", "code"), [(("x", "x"), "repeated_model"), (("x", ""), "missing_model")])
+def test_names_are_there_and_differ(names: tuple[str, str], code: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        PairCounts.empty(names)
+    assert caught.value.code == code
