@@ -1,0 +1,73 @@
+"""Text whose every word can be checked: what the scripted engine says, and how to tell that none of it was lost.
+
+An answer looks like `《1f9c03ab52d1》 river1.9e02 光2.41c7 🌊3.b1a0 … ∎`: a key made from the model, the messages and
+the seed, then numbered words, each with a checksum over the key and its number, then an end mark. Lost, doubled,
+swapped or foreign text is found from the text alone.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from agon.core.generation import Message
+
+END_MARK = " ∎"
+
+_WORDS = ("river", "光", "stone", "🌊", "lantern", "naïve", "桥梁", "meadow", "👩‍🚀", "ember", "Straße", "drift")
+_KEY = re.compile(r"《([0-9a-f]{12})》")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    key: str
+    """Compare it with `text_key` to know that the text answers this request and no other."""
+    tokens: int
+    complete: bool
+    """Whether the end mark is there; a text cut at its token limit has none."""
+
+
+def text_key(model: str, messages: Sequence[Message], seed: int) -> str:
+    """Return the key that an answer to this request carries."""
+    canonical = json.dumps([model, [[message.role, message.content] for message in messages], seed])
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def token(key: str, number: int) -> str:
+    """Return one token of the text, numbered from 0; the 0th carries the key."""
+    if number == 0:
+        return f"《{key}》"
+    digest = hashlib.blake2s(f"{key}:{number}".encode(), digest_size=3).hexdigest()
+    return f" {_WORDS[int(digest[:2], 16) % len(_WORDS)]}{number}.{digest[2:]}"
+
+
+def full_text(key: str, tokens: int) -> str:
+    """Return the whole text of that many tokens, the end mark counted as one."""
+    return "".join(token(key, number) for number in range(tokens - 1)) + END_MARK
+
+
+def check_text(text: str) -> CheckedText:
+    """Check a text word by word. Raises `ValueError` saying where it goes wrong; text cut at a token's end is right."""
+    match = _KEY.match(text)
+    if match is None:
+        raise ValueError(f"The text does not begin with its key: {text[:40]!r}")
+    key, position = match[1], match.end()
+    for number in count(1):
+        if text[position:] == END_MARK:
+            return CheckedText(key, number + 1, complete=True)
+        if position == len(text):
+            return CheckedText(key, number, complete=False)
+        expected = token(key, number)
+        if not text.startswith(expected, position):
+            found = text[position : position + len(expected) + 8]
+            raise ValueError(f"At character {position}, token {number}: expected {expected!r}, found {found!r}")
+        position += len(expected)
+    raise AssertionError("unreachable")
+
+
+def heavy_tail(key: str, *, low: int, high: int, alpha: float) -> int:
+    """Draw a length from a bounded Pareto distribution; the same key always draws the same."""
+    chance = int.from_bytes(hashlib.blake2s(f"{key}:length".encode(), digest_size=4).digest()) / 2**32
+    return min(high, int(low / (1.0 - chance) ** (1.0 / alpha)))
