@@ -1,0 +1,54 @@
+import { keep, recall } from '../lib/storage'
+import { en, type Key } from './en'
+import { zh } from './zh'
+
+export type { Key }
+export type Locale = 'en' | 'zh'
+
+export const CATALOGUES: Record<Locale, Record<Key, string>> = { en, zh }
+const TAGS: Record<Locale, string> = { en: 'en', zh: 'zh-CN' }
+
+export function preferred(stored: string | null, languages: readonly string[]): Locale {
+  if (stored === 'en' || stored === 'zh') return stored
+  for (const language of languages) {
+    const primary = language.toLowerCase().split('-')[0]
+    if (primary === 'zh' || primary === 'en') return primary
+  }
+  return 'en'
+}
+
+export function fill(template: string, values: Record<string, string | number>): string {
+  return template.replace(/\{(\w+)\}/g, (mark, name: string) => String(values[name] ?? mark))
+}
+
+class Language {
+  locale = $state<Locale>(preferred(recall('language'), navigator.languages))
+
+  /** The tag for `lang` attributes and for Intl. */
+  get tag(): string {
+    return TAGS[this.locale]
+  }
+
+  switch(): void {
+    this.locale = this.locale === 'en' ? 'zh' : 'en'
+    keep('language', this.locale)
+  }
+}
+
+export const language = new Language()
+
+export function t(key: Key, values: Record<string, string | number> = {}): string {
+  return fill(CATALOGUES[language.locale][key], values)
+}
+
+export function formatNumber(value: number, digits = 0): string {
+  return value.toLocaleString(language.tag, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+export function formatTime(iso: string): string {
+  const at = new Date(iso)
+  if (Number.isNaN(at.getTime())) return iso
+  const today = at.toDateString() === new Date().toDateString()
+  const style: Intl.DateTimeFormatOptions = today ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'short' }
+  return at.toLocaleString(language.tag, style)
+}

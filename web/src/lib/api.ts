@@ -1,0 +1,68 @@
+import { call } from './http'
+import type {
+  Board,
+  Contestant,
+  Conversation,
+  ConversationPage,
+  Side,
+  Status,
+  VoteResult,
+  Winner,
+} from './types'
+
+const at = (id: string): string => `/arena/battles/${encodeURIComponent(id)}`
+
+export const getStatus = (): Promise<Status> => call('/arena/status')
+export const getBoard = (name: string): Promise<Board> => call(`/arena/boards/${encodeURIComponent(name)}`)
+export const getConversation = (id: string): Promise<Conversation> => call(at(id))
+
+export async function getContestants(): Promise<Contestant[]> {
+  return (await call<{ models: Contestant[] }>('/arena/models')).models
+}
+
+export function getHistory(limit: number, before: string | null): Promise<ConversationPage> {
+  const query = new URLSearchParams({ limit: String(limit) })
+  if (before !== null) query.set('before', before)
+  return call(`/arena/battles?${query}`)
+}
+
+/** What opens a conversation: an anonymous pair, two named models, or one. */
+export type Opening =
+  | { kind: 'battle' }
+  | { kind: 'side_by_side'; models: { a: string; b: string } }
+  | { kind: 'chat'; model: string }
+
+export function startConversation(opening: Opening, prompt: string, key: string): Promise<Conversation> {
+  const headers = { 'Idempotency-Key': key }
+  switch (opening.kind) {
+    case 'battle':
+      return call('/arena/battles', { method: 'POST', body: { prompt }, headers })
+    case 'side_by_side':
+      return call('/arena/side-by-side', { method: 'POST', body: { prompt, models: opening.models }, headers })
+    case 'chat':
+      return chat({ prompt, model: opening.model }, key)
+  }
+}
+
+export function continueConversation(
+  conversation: Pick<Conversation, 'id' | 'kind'>,
+  prompt: string,
+  key: string,
+): Promise<Conversation> {
+  if (conversation.kind === 'chat') return chat({ prompt, session_id: conversation.id }, key)
+  return call(`${at(conversation.id)}/turns`, { method: 'POST', body: { prompt }, headers: { 'Idempotency-Key': key } })
+}
+
+function chat(body: { prompt: string; model?: string; session_id?: string }, key: string): Promise<Conversation> {
+  return call('/chat', { method: 'POST', body, headers: { Prefer: 'respond-async', 'Idempotency-Key': key } })
+}
+
+export const stopConversation = (id: string): Promise<Conversation> => call(`${at(id)}/stop`, { method: 'POST' })
+
+export function regenerateAnswer(id: string, turn: number, side: Side): Promise<Conversation> {
+  return call(`${at(id)}/turns/${turn}/regenerate`, { method: 'POST', body: { side } })
+}
+
+export function castVote(id: string, winner: Winner, key: string): Promise<VoteResult> {
+  return call(`${at(id)}/vote`, { method: 'POST', body: { winner }, headers: { 'Idempotency-Key': key } })
+}

@@ -1,0 +1,92 @@
+import { Stream, type Link, type Source } from '../conversation/stream'
+import { getBoard } from './api'
+import { address, ApiError } from './http'
+import type { Board } from './types'
+import { movedModels } from './standings'
+
+const POLL_MS = 10_000
+const POLL_AFTER_LOSSES = 3
+const HIGHLIGHT_MS = 4_000
+
+/** The live board: pushed where the stream works, asked for every few seconds where it does not. */
+export class BoardStore {
+  board = $state.raw<Board | null>(null)
+  moved = $state.raw<ReadonlySet<string>>(new Set())
+  link = $state<Link>('idle')
+  polling = $state(false)
+  failure = $state.raw<ApiError | null>(null)
+
+  readonly #stream: Stream
+  #poll: ReturnType<typeof setInterval> | undefined
+  #fade: ReturnType<typeof setTimeout> | undefined
+
+  constructor(private readonly name: string) {
+    this.#stream = new Stream({
+      names: ['board'],
+      open: () => new EventSource(address(`/arena/boards/${encodeURIComponent(name)}/events`)) as unknown as Source,
+      onevent: (_, data) => {
+        this.#receive(data)
+      },
+      onlink: (link) => {
+        this.link = link
+        if (link === 'live') this.#stopPolling()
+      },
+      onlost: (attempt) => {
+        if (attempt >= POLL_AFTER_LOSSES || this.board === null) this.#startPolling()
+        return Promise.resolve(true)
+      },
+    })
+  }
+
+  start(): void {
+    this.#stream.start()
+  }
+
+  dispose(): void {
+    this.#stream.close()
+    this.#stopPolling()
+    clearTimeout(this.#fade)
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      this.#take(await getBoard(this.name))
+    } catch (reason) {
+      this.failure = reason instanceof ApiError ? reason : new ApiError(0, 'unexpected', '')
+    }
+  }
+
+  #receive(data: string): void {
+    try {
+      this.#take(JSON.parse(data) as Board)
+    } catch {
+      void this.refresh()
+    }
+  }
+
+  #take(board: Board): void {
+    this.failure = null
+    if (this.board !== null) this.#mark(movedModels(this.board.rows, board.rows))
+    this.board = board
+  }
+
+  #mark(moved: ReadonlySet<string>): void {
+    if (moved.size === 0) return
+    this.moved = moved
+    clearTimeout(this.#fade)
+    this.#fade = setTimeout(() => (this.moved = new Set()), HIGHLIGHT_MS)
+  }
+
+  #startPolling(): void {
+    if (this.#poll !== undefined) return
+    this.polling = true
+    void this.refresh()
+    this.#poll = setInterval(() => void this.refresh(), POLL_MS)
+  }
+
+  #stopPolling(): void {
+    clearInterval(this.#poll)
+    this.#poll = undefined
+    this.polling = false
+  }
+}

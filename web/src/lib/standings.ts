@@ -1,0 +1,55 @@
+/** Order and change of a board's rows. Pure. */
+import type { BoardRow } from './types'
+
+export type Column = 'rank' | 'model' | 'rating' | 'battles' | 'win_rate' | 'ttft_median_ms'
+export interface Sorting {
+  column: Column
+  descending: boolean
+}
+
+/** Better first is what a first click on a column should show. */
+export const FIRST_ORDER: Record<Column, boolean> = {
+  rank: false,
+  model: false,
+  rating: true,
+  battles: true,
+  win_rate: true,
+  ttft_median_ms: false,
+}
+
+/** Rows in the order asked for; those without a value stand last in either direction. */
+export function sortRows(rows: readonly BoardRow[], { column, descending }: Sorting): BoardRow[] {
+  const sign = descending ? -1 : 1
+  return [...rows].sort((x, y) => {
+    const a = x[column]
+    const b = y[column]
+    if (a === null || b === null) return a === b ? byRating(x, y) : a === null ? 1 : -1
+    const order = typeof a === 'string' ? a.localeCompare(String(b)) : a - Number(b)
+    return order === 0 ? byRating(x, y) : sign * order
+  })
+}
+
+function byRating(x: BoardRow, y: BoardRow): number {
+  return (y.rating ?? -Infinity) - (x.rating ?? -Infinity) || x.model.localeCompare(y.model)
+}
+
+export function movedModels(before: readonly BoardRow[], after: readonly BoardRow[]): ReadonlySet<string> {
+  const old = new Map(before.map((row) => [row.model, row]))
+  const changed = after.filter((row) => {
+    const was = old.get(row.model)
+    return was === undefined || was.rank !== row.rank || shown(was.rating) !== shown(row.rating)
+  })
+  return new Set(changed.map((row) => row.model))
+}
+
+/** A change below what the table prints is not a change that anyone could see. */
+function shown(rating: number | null): number | null {
+  return rating === null ? null : Math.round(rating)
+}
+
+export const KNOWN_NOTES = ['few_battles', 'unbounded_above', 'unbounded_below', 'not_comparable'] as const
+export type KnownNote = (typeof KNOWN_NOTES)[number]
+
+export function knownNote(note: string): KnownNote | null {
+  return KNOWN_NOTES.find((each) => each === note) ?? null
+}

@@ -1,0 +1,10 @@
+import './styles/base.css'
+import './styles/prose.css'
+import { mount } from 'svelte'
+import App from './App.svelte'
+import { theme } from './lib/theme.svelte'
+
+theme.apply()
+const target = document.getElementById('app')
+if (target === null) throw new Error('index.html has no #app')
+mount(App, { target })
