@@ -127,7 +127,7 @@ def check_serving(options: Options) -> Finding:
     if is_running(options.data_dir):
         return Finding("Address", True, "an arena runs on this data folder right now")
     try:
-        check_port(options)
+        check_port(options, patience_s=0)
     except AgonError as error:
         return Finding("Address", False, error.message)
     return Finding("Address", True, f"{options.url} is free")

@@ -14,7 +14,7 @@ import psutil
 from agon.core.errors import Conflict, NotAllowed
 from agon.supervisor.options import Options, free_port
 
-PORT_PATIENCE_S = 3.0
+PORT_PATIENCE_S = 1.0
 """A gateway that was killed a moment ago may still hold the port."""
 COMFORTABLE_MEMORY_BYTES = 1536 * 1024 * 1024
 
@@ -50,8 +50,8 @@ def _take(descriptor: int, data_dir: Path) -> None:
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
-def check_port(options: Options) -> None:
-    deadline = time.monotonic() + PORT_PATIENCE_S
+def check_port(options: Options, *, patience_s: float = PORT_PATIENCE_S) -> None:
+    deadline = time.monotonic() + patience_s
     while True:
         problem = _bind_problem(options.host, options.port)
         if problem is None:
