@@ -14,7 +14,6 @@ from agon.supervisor import checks
 from agon.supervisor.options import Options, add_flags, free_port, read_options
 from agon.supervisor.preflight import check_port, locked
 
-
 HOLDER = """
 import pathlib, sys, time
 from agon.supervisor.preflight import locked

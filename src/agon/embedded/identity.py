@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from agon.core.errors import Unavailable
@@ -9,6 +10,17 @@ from agon.embedded.process import Launch, launcher_words
 
 NOBODY = 65534
 PROBE_TIMEOUT_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """An identity of the launcher's, and who must own the files for it."""
+
+    identity: str
+    owner: int
+
+
+WAYS = (Way("userns", 0), Way(f"uid:{NOBODY}", NOBODY))
 
 
 def choose_identity(program: Path, folder: Path) -> str:
@@ -19,11 +31,11 @@ def choose_identity(program: Path, folder: Path) -> str:
     if os.geteuid() != 0:
         return "same"
     reasons: list[str] = []
-    for identity, owner in (("userns", 0), (f"uid:{NOBODY}", NOBODY)):
-        give(folder, owner)
-        reason = _probe(program, folder, identity)
+    for way in WAYS:
+        give(folder, way.owner)
+        reason = _probe(program, folder, way.identity)
         if reason is None:
-            return identity
+            return way.identity
         reasons.append(reason)
     raise Unavailable(
         f"PostgreSQL refuses to run as root, and no way around that works here ({'; '.join(reasons)}). Run Agon as an "

@@ -68,7 +68,7 @@ class Supervisor:
         self._complete(["migrate"], environment)
         key = self._complete(["admin-key", "ensure"], environment)
         if key:
-            self._terminal.say(f"{key}\n")
+            self._terminal.say(f"Admin key, shown this once: {key}")
         for name, patience_s in SERVICES.items():
             if not self._is_stopping:
                 self._add_service(
