@@ -80,6 +80,17 @@ def test_of_two_equal_islands_neither_is_ranked() -> None:
     assert all(notes == ["not_comparable"] for notes in codes(board).values())
 
 
+def test_of_two_rated_groups_on_an_island_the_busier_is_the_core() -> None:
+    board = leaderboard(counts_of([("a", "b", *EVEN), ("x", "y", 9, 0, 9), ("a", "x", 1, 0, 0)]), min_battles=1)
+    assert codes(board) == {"x": [], "y": [], "a": ["unbounded_above"], "b": ["unbounded_above"]}
+
+
+def test_islands_do_not_mix_in_the_order_of_rows() -> None:
+    ring = [("a", "b", *EVEN), ("b", "c", *EVEN)]
+    board = leaderboard(counts_of([*ring, ("p", "q", 9, 0, 1), ("x", "y", 6, 0, 4)]))
+    assert [row.model for row in board.rows] == ["b", "a", "c", "p", "q", "x", "y"]
+
+
 def test_few_battles_are_marked_with_the_bound() -> None:
     board = leaderboard(counts_of([("x", "y", 20, 0, 10), ("y", "z", 3, 0, 3)]), min_battles=31)
     assert codes(board) == {"x": ["few_battles"], "y": [], "z": ["few_battles"]}
@@ -136,3 +147,5 @@ def test_a_bad_anchor_is_refused(anchor: Anchor) -> None:
 def test_overlap_ranks_are_shared_and_skip() -> None:
     low, high = np.array([10.0, 8.0, 1.0, 9.0]), np.array([12.0, 11.0, 2.0, 9.5])
     assert overlap_ranks(low, high).tolist() == [1, 1, 4, 2]
+    # Ends that touch still overlap.
+    assert overlap_ranks(np.array([5.0, 7.0]), np.array([7.0, 9.0])).tolist() == [1, 1]

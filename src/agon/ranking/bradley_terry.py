@@ -9,7 +9,7 @@ from agon.core.errors import InvalidInput
 from agon.ranking.arrays import FloatArray, IntArray, frozen
 from agon.ranking.newton import Start, laplacian, maximise
 from agon.ranking.outcomes import PairCounts
-from agon.ranking.structure import Island, Structure, find_structure
+from agon.ranking.structure import Structure, find_structure
 
 POINTS = 400.0
 """Rating points for tenfold odds of winning."""
@@ -127,7 +127,7 @@ def fit_bradley_terry(
     ratings, se = (np.full(len(counts.models), np.nan) for _ in range(2))
     for group in groups:
         ratings[group.places], se[group.places] = group.ratings, group.se
-    return BradleyTerry(counts.models, frozen(ratings), frozen(se), structure, groups, _main(counts, structure))
+    return BradleyTerry(counts.models, frozen(ratings), frozen(se), structure, groups, _main(counts, groups))
 
 
 def _place(models: tuple[str, ...], name: str) -> int:
@@ -222,12 +222,10 @@ def _anchored(group: RatedGroup, anchor: int, rating: float) -> RatedGroup:
     )
 
 
-def _main(counts: PairCounts, structure: Structure) -> int | None:
+def _main(counts: PairCounts, groups: tuple[RatedGroup, ...]) -> int | None:
+    if len(groups) < 2:
+        return 0 if groups else None
     met = counts.met()
-
-    def standing(island: Island) -> tuple[int, int]:
-        return len(island.core), int(met[np.ix_(island.core, island.core)].sum())
-
-    standings = [standing(island) for island in structure.islands if island.core.size]
-    best = max(standings, default=None)
-    return None if best is None or standings.count(best) > 1 else standings.index(best)
+    standings = [(len(group.places), int(met[np.ix_(group.places, group.places)].sum())) for group in groups]
+    best = max(standings)
+    return None if standings.count(best) > 1 else standings.index(best)

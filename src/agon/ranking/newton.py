@@ -40,7 +40,7 @@ def maximise(score: FloatArray, met: FloatArray, start: Start | None = None) -> 
     """The maximum of Σ score[i, j] log chance[i, j].
 
     `score` is MxM, in wins, and must link every model to every other in both directions; `met = score + score.T`. The
-    gradient ends below `GRADIENT_LIMIT`, or below what rounding leaves of it where a model has more than some 10⁶
+    gradient ends below `GRADIENT_LIMIT`, or below what rounding leaves of it where a model has more than some 280,000
     battles. Raises `AgonError` (`ratings_not_converged`) if it does not, which no such input should cause.
     """
     begin = start or Start(_first_guess(score))
