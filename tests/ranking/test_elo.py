@@ -5,8 +5,9 @@ import pytest
 from tests.ranking.support import draw_votes
 
 from agon.core.errors import Conflict, InvalidInput
+from agon.core.votes import Winner
 from agon.ranking.elo import EloState, VoteKey, elo_pass
-from agon.ranking.outcomes import WINNERS, Winner
+from agon.ranking.outcomes import WINNERS
 
 
 def test_one_by_one_equals_a_full_pass_over_shuffled_votes() -> None:

@@ -3,10 +3,11 @@ import pytest
 from tests.ranking.support import counts_of, draw_votes
 
 from agon.core.errors import InvalidInput
+from agon.core.votes import Winner
 from agon.ranking.bradley_terry import Anchor, fit_bradley_terry
 from agon.ranking.elo import EloState, VoteKey
 from agon.ranking.leaderboard import Leaderboard, NoteCode, leaderboard
-from agon.ranking.outcomes import PairCounts, Winner
+from agon.ranking.outcomes import PairCounts
 from agon.ranking.ranks import overlap_ranks
 
 EVEN = (2, 0, 2)

@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 
 from agon.core.errors import InvalidInput
-from agon.ranking.outcomes import PairCounts, Winner, parse_winner, winner_codes
+from agon.core.votes import Winner
+from agon.ranking.outcomes import WINNER_CODES, PairCounts, parse_winner, winner_codes
 
 
 def test_winners_have_codes_by_name() -> None:
     assert winner_codes(["a", "b", "tie", "both_bad"]).tolist() == [0, 1, 2, 3]
-    assert Winner.BOTH_BAD.code == 3
+    assert WINNER_CODES[Winner.BOTH_BAD] == 3
 
 
 @pytest.mark.parametrize("word", ["", "A", "model_a", "tie ", "nan", "draw"])

@@ -24,7 +24,8 @@ class BoardRow:
     both_bad: int
     win_rate: float | None
     """Share of battles won, a tie and a both-bad counting half."""
-    elo: float
+    elo: float | None
+    """Online Elo; `None` before the first battle."""
     ttft_median_ms: float | None
     """Median time to first token over the last thousand answers in battles."""
     notes: tuple[BoardNote, ...] = ()

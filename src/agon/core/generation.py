@@ -1,6 +1,6 @@
 """What an engine is asked and what it says back, whatever engine it is."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol
@@ -66,7 +66,7 @@ class Engine(Protocol):
         """Make the engine ready and prove it with one short generation. Raises `EngineError`."""
         ...
 
-    def generate(self, request: GenerationRequest) -> AsyncIterator[Piece | Finish]: ...
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish]: ...
 
     async def close(self) -> None:
         """Free everything. Later calls to `generate` raise `EngineUnreachable`."""

@@ -83,7 +83,7 @@ class CastVote:
 
 class ConversationLedger(Protocol):
     async def start(self, new: NewConversation) -> tuple[Conversation, bool]:
-        """Write a conversation with its first turn. With a key that this person used before, returns that one and False."""
+        """Write a conversation and its first turn; a key that this person used before returns that one, and False."""
         ...
 
     async def find(self, conversation: UUID) -> Conversation:
@@ -118,7 +118,7 @@ class ContestantLedger(Protocol):
         ...
 
     async def put_contestant(self, contestant: Contestant, *, replace: bool) -> None:
-        """Write one; one that was removed before comes back. Raises `Conflict` if it is there and not to be replaced."""
+        """Write one; one that was removed comes back. Raises `Conflict` if it is there and not to be replaced."""
         ...
 
 
@@ -256,5 +256,5 @@ class BoardStore(Protocol):
     async def board(self, name: str) -> Board | None: ...
 
     def boards(self, name: str) -> AsyncIterator[Board]:
-        """The board each time it changes; the present one first, if there is one."""
+        """The board each time it changes, and now and then without a change; the present one first, if there is one."""
         ...

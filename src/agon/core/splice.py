@@ -35,8 +35,8 @@ class Splice:
         return Stretch(start + same, text[same:])
 
     def close(self) -> Stretch | None:
-        """The attempt is over. If it ended inside what was sent before, the watchers need its last character again."""
-        if self._diverged or len(self.text) == len(self._sent) or not self.text:
+        """The attempt is over. If it only repeated what was sent, its last character says where it ended."""
+        if self._diverged or not self.text:
             return None
         last = len(self.text) - 1
         return Stretch(last, self.text[last])

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
@@ -101,7 +101,7 @@ class OpenAiEngine:
             if error.code != EMPTY_CODE:
                 raise
 
-    def generate(self, request: GenerationRequest) -> AsyncIterator[Piece | Finish]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish]:
         return self._generate(request)
 
     async def close(self) -> None:

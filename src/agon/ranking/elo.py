@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon.core.errors import Conflict, InvalidInput
+from agon.core.votes import Winner
 from agon.ranking.arrays import Codes, FloatArray, IntArray
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS
-from agon.ranking.outcomes import Winner
+from agon.ranking.outcomes import WINNER_CODES
 
 _POINTS_OF_A = (1.0, 0.0, 0.5, 0.5)
-"""What the first model scores, by code of `Winner`."""
+"""What the first model scores, by code of the winner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class EloState:
             raise Conflict("This vote belongs before one already counted.", code="vote_out_of_order")
         initial = self.rules.initial
         a, b = self.ratings.get(model_a, initial), self.ratings.get(model_b, initial)
-        move = self.rules.k * (_POINTS_OF_A[winner.code] - 1.0 / (1.0 + math.exp((b - a) / PER_LOG_ODDS)))
+        move = self.rules.k * (_POINTS_OF_A[WINNER_CODES[winner]] - 1.0 / (1.0 + math.exp((b - a) / PER_LOG_ODDS)))
         return EloState(self.rules, MappingProxyType({**self.ratings, model_a: a + move, model_b: b - move}), key)
 
 

@@ -2,29 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from agon.core.errors import InvalidInput
+from agon.core.votes import Winner
 from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
 
-
-class Winner(StrEnum):
-    """What a voter said. Its code is its place here, 0 to 3."""
-
-    A = "a"
-    B = "b"
-    TIE = "tie"
-    BOTH_BAD = "both_bad"
-
-    @property
-    def code(self) -> int:
-        return _CODES[self]
-
-
 WINNERS: tuple[Winner, ...] = tuple(Winner)
-_CODES = {winner: code for code, winner in enumerate(WINNERS)}
+"""What a voter can say; the code of a winner is its place here, 0 to 3."""
+WINNER_CODES = {winner: code for code, winner in enumerate(WINNERS)}
 
 
 def parse_winner(name: str) -> Winner:
@@ -39,7 +26,7 @@ def parse_winner(name: str) -> Winner:
 
 def winner_codes(names: Iterable[str]) -> IntArray:
     """Codes of winners, one a vote. Raises `InvalidInput` for an unknown one."""
-    return np.fromiter((parse_winner(name).code for name in names), dtype=np.int64)
+    return np.fromiter((WINNER_CODES[parse_winner(name)] for name in names), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,57 @@
+"""The gateway's ASGI application."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from agon import bootstrap
+from agon.api import errors
+from agon.api.middleware import Guard, Measure
+from agon.api.routes import admin, battles, boards, chat, health
+from agon.config import Settings
+from agon.telemetry import Metrics
+
+PAGE = Path(__file__).parent.parent / "page"
+_NO_PAGE = "<!doctype html><title>Agon</title><p>The page is not built. In a checkout: <code>make page</code>."
+
+
+def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
+    """The application; it opens its stores when it starts."""
+    measured = metrics or Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with bootstrap.gateway(settings, measured) as gateway:
+            app.state.gateway = gateway
+            yield
+
+    app = FastAPI(
+        title=settings.name,
+        version="1",
+        description="Battles between language models, votes, and the boards that follow from them.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    errors.install(app)
+    for router in (battles.router, boards.router, chat.router, admin.router, health.router):
+        app.include_router(router)
+    _serve_page(app)
+    app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
+    app.add_middleware(Measure, metrics=measured)
+    return app
+
+
+def _serve_page(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:  # pyright: ignore[reportUnusedFunction]
+        page = PAGE / "index.html"
+        if not page.is_file():
+            return HTMLResponse(_NO_PAGE, 503)
+        return FileResponse(page, headers={"Cache-Control": "no-cache"})
+
+    app.mount("/", StaticFiles(directory=PAGE, check_dir=False), name="page")

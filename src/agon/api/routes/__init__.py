@@ -1,0 +1,1 @@
+"""Routes by subject; each is a few lines around a use case."""

@@ -1,0 +1,55 @@
+"""Contestants, changed while the arena runs."""
+
+from dataclasses import replace
+
+from fastapi import APIRouter
+
+from agon.api.errors import documented
+from agon.api.identity import Admin, Parts
+from agon.api.schemas import ContestantOut, ContestantPatch, ContestantsOut
+from agon.bootstrap import Gateway, contestant_of
+from agon.config import ContestantSettings
+from agon.core.contestants import Contestant, ContestantState, Origin
+from agon.core.errors import NotFound
+
+router = APIRouter(prefix="/admin", tags=["admin"], dependencies=[Admin], responses=documented(401))
+
+
+@router.get("/contestants")
+async def contestants(gateway: Parts) -> ContestantsOut:
+    """Every contestant, with how its engine is."""
+    roster = await gateway.contestants.roster()
+    return ContestantsOut(contestants=[ContestantOut.of(entry) for entry in roster.entries])
+
+
+@router.post("/contestants", status_code=201, responses=documented(409, 422))
+async def add(body: ContestantSettings, gateway: Parts) -> ContestantOut:
+    """Add a contestant. It plays as soon as its engine has answered a warm-up."""
+    await gateway.contestants.add(contestant_of(body, gateway.settings, Origin.ADMIN))
+    return await _shown(gateway, body.name)
+
+
+@router.patch("/contestants/{name}", responses=documented(404, 422))
+async def change(name: str, body: ContestantPatch, gateway: Parts) -> ContestantOut:
+    """Re-weight, pause or resume a contestant."""
+
+    def changed(contestant: Contestant) -> Contestant:
+        weight = contestant.weight if body.weight is None else body.weight
+        state = contestant.state if body.state is None else ContestantState(body.state)
+        return replace(contestant, weight=weight, state=state)
+
+    await gateway.contestants.change(name, changed)
+    return await _shown(gateway, name)
+
+
+@router.delete("/contestants/{name}", status_code=204, responses=documented(404))
+async def remove(name: str, gateway: Parts) -> None:
+    """Remove a contestant. What it is answering it finishes; its battles and votes stay."""
+    await gateway.contestants.change(name, lambda contestant: replace(contestant, state=ContestantState.REMOVED))
+
+
+async def _shown(gateway: Gateway, name: str) -> ContestantOut:
+    entry = (await gateway.contestants.roster()).get(name)
+    if entry is None:
+        raise NotFound(f"There is no contestant named {name!r}.", code="contestant_not_found", field="name")
+    return ContestantOut.of(entry)

@@ -1,0 +1,315 @@
+"""What goes over HTTP."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agon.config import ContestantName
+from agon.core.board import Board
+from agon.core.contestants import ContestantKind, ContestantState, EngineState, RosterEntry
+from agon.core.conversation import Answer, Conversation, Kind, Side, Turn
+from agon.core.ports import CastVote, ConversationSummary
+from agon.core.votes import Winner
+
+SideName = Literal["a", "b"]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PromptBody(_Body):
+    """A prompt."""
+
+    prompt: str = Field(examples=["Explain rainbows to a child."])
+
+
+class NamedModels(_Body):
+    """The two models of a side-by-side comparison."""
+
+    a: ContestantName
+    b: ContestantName
+
+
+class SideBySideBody(PromptBody):
+    """A prompt for two named models."""
+
+    models: NamedModels
+
+
+class ChatBody(PromptBody):
+    """A prompt for one model. `session_id` goes on with an earlier chat, with its model."""
+
+    model: ContestantName | None = Field(default=None, examples=["smollm2-135m-instruct"])
+    session_id: UUID | None = None
+    max_tokens: int | None = None
+
+
+class VoteBody(_Body):
+    """Who was better."""
+
+    winner: Winner = Field(examples=["a"])
+
+
+class RegenerateBody(_Body):
+    """Which side to generate again."""
+
+    side: Side
+
+
+class AnswerOut(BaseModel):
+    """One side's answer to one turn."""
+
+    state: Literal["pending", "done", "stopped", "failed"]
+    text: str | None
+    """`null` while pending: the events carry it."""
+    finish_reason: str | None
+
+    @classmethod
+    def of(cls, answer: Answer) -> "AnswerOut":
+        return cls(state=answer.state.value, text=answer.text, finish_reason=answer.finish_reason)
+
+
+class TurnOut(BaseModel):
+    """One prompt and its answers."""
+
+    turn: int
+    prompt: str
+    created_at: datetime
+    answers: dict[SideName, AnswerOut]
+
+    @classmethod
+    def of(cls, turn: Turn) -> "TurnOut":
+        answers: dict[SideName, AnswerOut] = {side.value: AnswerOut.of(answer) for side, answer in turn.answers.items()}
+        return cls(turn=turn.number, prompt=turn.prompt, created_at=turn.created_at, answers=answers)
+
+
+class ConversationOut(BaseModel):
+    """A battle, a side-by-side comparison or a chat."""
+
+    id: UUID
+    kind: Literal["battle", "side_by_side", "chat"]
+    state: Literal["streaming", "ready", "voted", "void"]
+    void_reason: str | None
+    created_at: datetime
+    models: dict[SideName, str] | None
+    """`null` while a battle is anonymous."""
+    winner: Winner | None
+    receipt: UUID | None
+    turns: list[TurnOut]
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> "ConversationOut":
+        vote = conversation.vote
+        return cls(
+            id=conversation.id,
+            kind=conversation.kind.value,
+            state=conversation.state.value,
+            void_reason=conversation.void_reason,
+            created_at=conversation.created_at,
+            models=models_of(conversation.contestants) if conversation.named else None,
+            winner=None if vote is None else vote.winner,
+            receipt=None if vote is None else vote.receipt,
+            turns=[TurnOut.of(turn) for turn in conversation.turns],
+        )
+
+
+class SummaryOut(BaseModel):
+    """A line of one's history."""
+
+    id: UUID
+    kind: Kind
+    state: Literal["open", "voted", "void"]
+    title: str
+    created_at: datetime
+    winner: Winner | None
+    models: dict[SideName, str] | None
+
+    @classmethod
+    def of(cls, summary: ConversationSummary) -> "SummaryOut":
+        return cls(
+            id=summary.id,
+            kind=summary.kind,
+            state="voted" if summary.winner else "void" if summary.void else "open",
+            title=summary.title,
+            created_at=summary.created_at,
+            winner=summary.winner,
+            models=None if summary.contestants is None else models_of(summary.contestants),
+        )
+
+
+class HistoryOut(BaseModel):
+    """One's own conversations, newest first."""
+
+    conversations: list[SummaryOut]
+    next: UUID | None
+    """Goes into `before` for the next page; `null` at the end."""
+
+
+class VoteOut(BaseModel):
+    """A vote that the ledger holds."""
+
+    receipt: UUID
+    winner: Winner
+    models: dict[SideName, str]
+    created_at: datetime
+
+    @classmethod
+    def of(cls, cast: CastVote) -> "VoteOut":
+        return cls(
+            receipt=cast.vote.receipt,
+            winner=cast.vote.winner,
+            models=models_of(cast.contestants),
+            created_at=cast.vote.created_at,
+        )
+
+
+class UsageOut(BaseModel):
+    """Sizes of an answer, in characters: engines count tokens differently, or not at all."""
+
+    prompt_chars: int
+    answer_chars: int
+
+
+class ChatOut(BaseModel):
+    """A whole answer."""
+
+    session_id: UUID
+    turn: int
+    text: str
+    finish_reason: str
+    usage: UsageOut
+
+
+class ModelOut(BaseModel):
+    """A contestant that can be named."""
+
+    name: str
+    state: Literal["ready", "loading", "failed", "paused"]
+    kind: ContestantKind
+
+    @classmethod
+    def of(cls, entry: RosterEntry) -> "ModelOut":
+        return cls(name=entry.contestant.name, state=shown_state(entry), kind=entry.contestant.kind)
+
+
+class ModelsOut(BaseModel):
+    models: list[ModelOut]
+
+
+class LimitsOut(BaseModel):
+    prompt_chars: int
+    turns: int
+    answer_tokens: int
+
+
+class StatusOut(BaseModel):
+    """What a page needs to know before anything else."""
+
+    name: str
+    ready: bool
+    """Whether a battle can start."""
+    contestants: dict[Literal["ready", "loading", "failed", "paused"], int]
+    notices: list[str]
+    limits: LimitsOut
+
+
+class ContestantOut(BaseModel):
+    """A contestant as an admin sees it."""
+
+    name: str
+    kind: ContestantKind
+    model: str
+    url: str | None
+    key_env: str | None
+    weight: float
+    max_concurrent: int
+    state: ContestantState
+    engine: EngineState
+    detail: str
+    active: int
+    waiting: int
+
+    @classmethod
+    def of(cls, entry: RosterEntry) -> "ContestantOut":
+        contestant, engine = entry.contestant, entry.engine
+        return cls(
+            name=contestant.name,
+            kind=contestant.kind,
+            model=contestant.model,
+            url=contestant.url,
+            key_env=contestant.key_env,
+            weight=contestant.weight,
+            max_concurrent=contestant.max_concurrent,
+            state=contestant.state,
+            engine=engine.state,
+            detail=engine.detail,
+            active=engine.active,
+            waiting=engine.waiting,
+        )
+
+
+class ContestantsOut(BaseModel):
+    contestants: list[ContestantOut]
+
+
+class ContestantPatch(_Body):
+    """What of a contestant is to change; what is left out stays."""
+
+    weight: Annotated[float, Field(ge=0)] | None = None
+    state: Literal["active", "paused"] | None = None
+
+
+class BoardOut(BaseModel):
+    """A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them."""
+
+    name: str
+    votes: int
+    updated_at: str | None
+    min_battles: int
+    rows: list["BoardRowOut"]
+
+    @classmethod
+    def of(cls, board: Board) -> "BoardOut":
+        return cls.model_validate(board, from_attributes=True)
+
+
+class NoteOut(BaseModel):
+    code: str
+    text: str
+
+
+class BoardRowOut(BaseModel):
+    model: str
+    rating: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+    battles: int
+    wins: int
+    losses: int
+    ties: int
+    both_bad: int
+    win_rate: float | None
+    elo: float | None
+    ttft_median_ms: float | None
+    notes: list[NoteOut]
+
+
+def models_of(contestants: Mapping[Side, str]) -> dict[SideName, str]:
+    return {side.value: name for side, name in contestants.items()}
+
+
+def shown_state(entry: RosterEntry) -> Literal["ready", "loading", "failed", "paused"]:
+    if entry.contestant.state is ContestantState.PAUSED:
+        return "paused"
+    match entry.engine.state:
+        case EngineState.READY:
+            return "ready"
+        case EngineState.LOADING | EngineState.UNKNOWN:
+            return "loading"
+        case EngineState.FAILED:
+            return "failed"

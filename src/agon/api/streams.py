@@ -1,0 +1,64 @@
+"""Events as people are pushed them: over server-sent events and WebSocket alike."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from agon.core.conversation import AnswerState
+from agon.core.errors import Unavailable
+from agon.core.events import Event, Packet, Sent, Settled
+from agon.telemetry import Metrics
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+FAILED_MESSAGE = "This answer could not be completed."
+
+
+def named(event: Event) -> tuple[str, dict[str, Any]]:
+    """The event's public name and data. Nothing in it tells which model speaks."""
+    if isinstance(event, Packet):
+        return "packet", {
+            "turn": event.turn,
+            "side": event.side.value,
+            "text": event.text,
+            "offset": event.offset,
+        }
+    if isinstance(event, Settled):
+        where = {"turn": event.turn, "side": event.side.value}
+        if event.state is AnswerState.FAILED:
+            return "failed", {**where, "message": FAILED_MESSAGE}
+        return "done", {**where, "finish_reason": event.finish_reason}
+    return "void", {"reason": event.reason}
+
+
+def encode(name: str, data: object, event_id: str | None = None) -> bytes:
+    """One server-sent event."""
+    head = f"event: {name}\n" if event_id is None else f"event: {name}\nid: {event_id}\n"
+    return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+def event_stream(frames: AsyncIterator[bytes], metrics: Metrics) -> StreamingResponse:
+    async def counted() -> AsyncGenerator[bytes]:
+        metrics.streams.inc()
+        try:
+            async for frame in frames:
+                yield frame
+        except Unavailable:
+            # Headers are out already. The stream ends, and the client comes back with its last event id.
+            return
+        finally:
+            metrics.streams.dec()
+
+    return StreamingResponse(counted(), media_type="text/event-stream", headers=HEADERS)
+
+
+async def conversation_frames(sent: AsyncIterator[Sent | None]) -> AsyncGenerator[bytes]:
+    """The frames of a conversation; a comment whenever it is quiet, so that proxies keep it open."""
+    yield b": hello\n\n"
+    async for item in sent:
+        if item is None:
+            yield b": quiet\n\n"
+        else:
+            name, data = named(item.event)
+            yield encode(name, data, item.position.encode())

@@ -1,0 +1,1 @@
+"""Use cases of the arena: battles, chats and votes; who takes part."""

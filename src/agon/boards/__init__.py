@@ -1,0 +1,1 @@
+"""Live boards: votes in, a published board out."""

@@ -1,0 +1,237 @@
+"""Settings: `agon.toml`, and `AGON_*` variables over it, read once into one typed object.
+
+A wrong setting refuses to start, with the file, the line, the field and the rule it breaks.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from agon.core.errors import InvalidInput
+
+ContestantName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[^\x00-\x1f/]+$")
+]
+HttpUrl = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^https?://[^\s/]+", max_length=2000)]
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ServerSettings(_Section):
+    """Where the gateway listens."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=1, le=65535)
+    secure_cookies: bool = False
+    """Send cookies over HTTPS only; set it when a proxy in front speaks HTTPS."""
+
+
+class StoreSettings(_Section):
+    """Where state lives. Empty URLs mean the embedded servers of `agon up`."""
+
+    data_dir: Path = Path("~/.local/share/agon")
+    database_url: str = ""
+    redis_url: str = ""
+    redis_prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_-]+$")] = "agon"
+
+
+class LimitSettings(_Section):
+    """Bounds on what people send and how long answers may take."""
+
+    prompt_chars: int = Field(default=8_000, ge=1, le=1_000_000)
+    turns: int = Field(default=20, ge=1, le=1_000)
+    body_bytes: int = Field(default=256 * 1024, ge=1024)
+    answer_tokens: int = Field(default=192, ge=1, le=100_000)
+    battle_deadline_s: float = Field(default=15.0, ge=0)
+    """Seconds an answer of a battle may take from the moment of asking; 0 means no limit."""
+    other_deadline_s: float = Field(default=120.0, ge=0)
+    """The same for chats and side-by-side."""
+
+
+class SamplingSettings(_Section):
+    """Sampling of every answer, the same for all contestants."""
+
+    temperature: float | None = Field(default=0.7, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+
+
+class BoardSettings(_Section):
+    min_battles: int = Field(default=30, ge=1)
+    """A model with fewer battles is marked as needing more votes."""
+
+
+class EngineSettings(_Section):
+    """How embedded models run."""
+
+    threads: int | None = Field(default=None, ge=1)
+    """Threads of each model; by default the cores are shared out among the models."""
+    slots: int = Field(default=4, ge=1, le=64)
+    """Answers each model may write at the same time."""
+    context_tokens: int = Field(default=4096, ge=512)
+    """Context of each slot."""
+    answer_seconds: float = Field(default=11.0, gt=0)
+    """Time budget of one answer; at its end the answer is cut, as at its token budget."""
+
+
+class ContestantSettings(_Section):
+    """One model. With `url` it is an OpenAI-compatible server, with `weights` it runs inside the runner."""
+
+    name: ContestantName
+    url: HttpUrl | None = None
+    model: str | None = Field(default=None, min_length=1, max_length=500)
+    key_env: EnvName | None = None
+    weights: str | None = Field(default=None, min_length=1)
+    """A built-in model's name, or the path of a GGUF file."""
+    weight: float = Field(default=1.0, ge=0)
+    max_concurrent: int = Field(default=64, ge=1)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ContestantSettings":
+        if (self.url is None) == (self.weights is None):
+            raise ValueError("give either url (an OpenAI-compatible server) or weights (a model to run here)")
+        if self.weights is not None and (self.key_env is not None or self.model is not None):
+            raise ValueError("model and key_env belong to a url, not to weights")
+        return self
+
+
+class Settings(_Section):
+    """Everything that can be set."""
+
+    name: str = Field(default="Agon", min_length=1, max_length=60)
+    """The arena's name, as the page shows it."""
+    log_level: Annotated[str, StringConstraints(pattern=r"(?i)^(debug|info|warning|error)$")] = "info"
+    secret: str = ""
+    """Signs cookies; at least 32 characters. Empty means one that is made and kept in the data folder."""
+    default_models: bool = True
+    """Whether the built-in models play when no contestant is configured."""
+    server: ServerSettings = ServerSettings()
+    stores: StoreSettings = StoreSettings()
+    limits: LimitSettings = LimitSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    board: BoardSettings = BoardSettings()
+    engine: EngineSettings = EngineSettings()
+    contestants: tuple[ContestantSettings, ...] = ()
+
+    @model_validator(mode="after")
+    def _distinct_names(self) -> "Settings":
+        names = [contestant.name for contestant in self.contestants]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two contestants are named {twice[0]!r}")
+        if self.secret and len(self.secret) < 32:
+            raise ValueError("secret must have at least 32 characters")
+        return self
+
+    @property
+    def data_dir(self) -> Path:
+        return self.stores.data_dir.expanduser().absolute()
+
+
+# Each variable and the setting it stands for.
+VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "AGON_NAME": ("name",),
+    "AGON_LOG_LEVEL": ("log_level",),
+    "AGON_SECRET": ("secret",),
+    "AGON_HOST": ("server", "host"),
+    "AGON_PORT": ("server", "port"),
+    "AGON_SECURE_COOKIES": ("server", "secure_cookies"),
+    "AGON_DATA_DIR": ("stores", "data_dir"),
+    "AGON_DATABASE_URL": ("stores", "database_url"),
+    "AGON_REDIS_URL": ("stores", "redis_url"),
+    "AGON_REDIS_PREFIX": ("stores", "redis_prefix"),
+    "AGON_ANSWER_TOKENS": ("limits", "answer_tokens"),
+    "AGON_MIN_BATTLES": ("board", "min_battles"),
+}
+
+DEFAULT_FILE = Path("agon.toml")
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """`AGON_CONFIG`, or `agon.toml` in the working folder if it is there."""
+    named = environ.get("AGON_CONFIG")
+    if named:
+        return Path(named)
+    return DEFAULT_FILE if DEFAULT_FILE.is_file() else None
+
+
+def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings. Raises `InvalidInput` with code `bad_configuration`."""
+    path = config_file(environ)
+    text = "" if path is None else _read(path)
+    raw = _parse(text, path)
+    for variable, keys in VARIABLES.items():
+        if environ.get(variable):
+            _put(raw, keys, environ[variable], variable)
+    try:
+        return Settings.model_validate(raw)
+    except ValidationError as error:
+        raise _bad(_explain(error, text, path, environ)) from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad(f"The configuration file {path} cannot be read: {error}.") from None
+
+
+def _parse(text: str, path: Path | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _bad(f"{path} is not valid TOML: {error}.") from None
+
+
+def _put(raw: dict[str, Any], keys: tuple[str, ...], value: str, variable: str) -> None:
+    for key in keys[:-1]:
+        raw = raw.setdefault(key, {})
+        if not isinstance(raw, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _bad(f"{variable} sets {'.'.join(keys)}, but the configuration file has {key!r} as a plain value.")
+    raw[keys[-1]] = value
+
+
+def _explain(error: ValidationError, text: str, path: Path | None, environ: Mapping[str, str]) -> str:
+    """The first thing that is wrong, with where it stands."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    location = tuple(first["loc"])
+    rule = first["msg"].removeprefix("Value error, ")
+    for variable, keys in VARIABLES.items():
+        if keys == location and environ.get(variable):
+            return f"{variable}: {rule}."
+    field = ".".join(str(part) for part in location) or "the settings"
+    line = find_line(text, location)
+    where = f"{path}, line {line}" if line else str(path or "configuration")
+    return f"{where}: {field}: {rule}."
+
+
+def find_line(text: str, location: tuple[int | str, ...]) -> int | None:
+    """The line (from 1) of a setting in a TOML text, or of the table it should stand in."""
+    tables = [part for part in location[:-1] if isinstance(part, str)]
+    number = next((part for part in location if isinstance(part, int)), 0)
+    key = location[-1] if location and isinstance(location[-1], str) else None
+    lines = text.splitlines()
+    start = 0
+    if tables or isinstance(location[-1] if location else None, int):
+        name = re.escape(".".join(tables) or str(location[0]))
+        headers = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[?\s*{name}\s*\]\]?", line)]
+        if not headers:
+            return None
+        start = headers[min(number, len(headers) - 1)] + 1
+    for at in range(start, len(lines)):
+        if lines[at].lstrip().startswith("["):
+            break
+        if key is not None and re.match(rf"\s*{re.escape(key)}\s*=", lines[at]):
+            return at + 1
+    return start or None
+
+
+def _bad(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_configuration")

@@ -1,0 +1,31 @@
+"""What to do when an answer fails or takes too long. PURE."""
+
+from dataclasses import dataclass
+
+from agon.core.conversation import Kind
+
+_MAX_FAILURES = 2
+_GRACE_S = 3.0
+"""How long after its deadline an answer without a runner is given up; the runner's own clock comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Deadlines in seconds from the moment the turn was asked; 0 means none."""
+
+    battle_deadline_s: float = 15.0
+    other_deadline_s: float = 120.0
+
+    def remaining_s(self, kind: Kind, age_s: float) -> float | None:
+        """Seconds left for an answer of this age; `None` without a deadline."""
+        deadline_s = self.battle_deadline_s if kind is Kind.BATTLE else self.other_deadline_s
+        return None if deadline_s == 0 else max(0.0, deadline_s - age_s)
+
+    def retries(self, failures: int) -> bool:
+        """Whether an answer that has failed so often is tried again, on the same model."""
+        return failures < _MAX_FAILURES
+
+    def abandons(self, age_s: float) -> bool:
+        """Whether an answer that no runner holds is given up rather than handed to another runner."""
+        longest_s = max(self.battle_deadline_s, self.other_deadline_s)
+        return longest_s > 0 and age_s > longest_s + _GRACE_S

@@ -1,0 +1,1 @@
+"""Adapters: the ledger on PostgreSQL; the bus and the boards on Redis."""

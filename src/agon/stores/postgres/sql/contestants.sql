@@ -1,0 +1,31 @@
+-- name: contestants
+-- Every contestant that is not removed.
+select name, kind, model, url, key_env, weight, max_concurrent, state, origin
+from contestants where state <> 'removed' order by name;
+
+-- name: insert_contestant
+-- A new contestant, or one that was removed and comes back.
+insert into contestants as c (name, kind, model, url, key_env, weight, max_concurrent, state, origin)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+on conflict (name) do update
+set kind = excluded.kind, model = excluded.model, url = excluded.url, key_env = excluded.key_env,
+    weight = excluded.weight, max_concurrent = excluded.max_concurrent, state = excluded.state,
+    origin = excluded.origin, updated_at = now()
+where c.state = 'removed' or $10
+returning name;
+
+-- name: add_admin_key
+-- Remembers an admin key by its hash.
+insert into admin_keys (hash) values ($1);
+
+-- name: drop_admin_keys
+-- Forgets every admin key.
+delete from admin_keys;
+
+-- name: any_admin_key
+-- Whether a key was ever made.
+select exists (select from admin_keys) as found;
+
+-- name: check_admin_key
+-- Whether this hash is a key's.
+select exists (select from admin_keys where hash = $1) as found;

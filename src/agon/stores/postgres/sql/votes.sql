@@ -1,0 +1,33 @@
+-- name: lock_battles
+-- Locks the battles of a batch of ballots, always in the same order so that two batches cannot wait for each other.
+select id, person, kind, void_reason, contestant_a, contestant_b
+from conversations where id = any($1::uuid[])
+order by id for update;
+
+-- name: battle_facts
+-- For locked battles: whether every answer is done, and the vote if there is one.
+select b.id,
+       not exists (select from answers a where a.conversation = b.id and a.state <> 'done') as all_done,
+       v.receipt, v.winner, v.idempotency_key, v.created_at
+from unnest($1::uuid[]) as b (id) left join votes v on v.conversation = b.id;
+
+-- name: insert_votes
+-- The accepted ballots of a batch.
+insert into votes (receipt, conversation, person, winner, idempotency_key, contestant_a, contestant_b)
+select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])
+returning receipt, created_at;
+
+-- name: find_vote
+-- The vote behind a receipt.
+select receipt, winner, idempotency_key, created_at, contestant_a, contestant_b from votes where receipt = $1;
+
+-- name: vote_horizon
+-- Every transaction below this one has ended: what they wrote can be read without gaps.
+select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
+
+-- name: votes_between
+-- Votes of the transactions from the first (inclusive) to the second (exclusive).
+select id, contestant_a, contestant_b, winner, created_at
+from votes
+where txid >= $1::text::xid8 and txid < $2::text::xid8
+order by created_at, id;

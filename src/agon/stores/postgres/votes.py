@@ -1,0 +1,132 @@
+"""Votes in the ledger: judged with their battles locked, written many to a commit, read in commit order."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from agon.core.conversation import Kind, Side
+from agon.core.errors import AgonError, NotFound
+from agon.core.ports import CastVote, RankedVote, VotePage
+from agon.core.votes import Ballot, BattleFacts, Vote, Winner, judge
+from agon.stores.postgres.conversations import sides_of
+from agon.stores.postgres.database import Connection, Database, Record
+from agon.stores.postgres.group_commit import GroupCommit
+from agon.stores.postgres.queries import sql
+
+
+class PostgresVotes:
+    """`VoteLedger` and `VoteSource` on PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._ballots = GroupCommit[Ballot, CastVote](self.commit)
+
+    async def cast(self, ballot: Ballot) -> CastVote:
+        return await self._ballots.submit(ballot)
+
+    async def find_vote(self, receipt: UUID) -> CastVote:
+        row = await self._database.row("find_vote", receipt)
+        if row is None:
+            raise NotFound("There is no vote with this receipt.", code="receipt_not_found")
+        return CastVote(_vote(row), sides_of(row))
+
+    async def close(self) -> None:
+        await self._ballots.close()
+
+    async def commit(self, ballots: Sequence[Ballot]) -> list[CastVote | AgonError]:
+        """Judge and write a batch in one transaction; a result or the refusal for each ballot, in order."""
+        async with self._database.transaction() as connection:
+            battles = await _locked(connection, {ballot.conversation for ballot in ballots})
+            facts = await _facts(connection, battles)
+            return await _decide(connection, ballots, battles, facts)
+
+    async def votes_after(self, cursor: str | None) -> VotePage:
+        horizon = await self._database.row("vote_horizon")
+        upto = cursor or "0" if horizon is None else str(horizon["horizon"])
+        rows = await self._database.rows("votes_between", cursor or "0", upto)
+        votes = [
+            RankedVote(row["id"], row["contestant_a"], row["contestant_b"], Winner(row["winner"]), row["created_at"])
+            for row in rows
+        ]
+        return VotePage(votes, upto)
+
+    async def ttft_medians_ms(self) -> Mapping[str, float]:
+        return {row["contestant"]: row["ttft_ms"] for row in await self._database.rows("ttft_medians")}
+
+
+async def _locked(connection: Connection, ids: set[UUID]) -> dict[UUID, Record]:
+    return {row["id"]: row for row in await connection.fetch(sql("lock_battles"), list(ids))}
+
+
+async def _facts(connection: Connection, battles: Mapping[UUID, Record]) -> dict[UUID, BattleFacts]:
+    rows = await connection.fetch(sql("battle_facts"), list(battles))
+    return {
+        row["id"]: BattleFacts(
+            person=battles[row["id"]]["person"],
+            is_battle=battles[row["id"]]["kind"] == Kind.BATTLE.value,
+            void=battles[row["id"]]["void_reason"] is not None,
+            all_done=row["all_done"],
+            vote=None if row["receipt"] is None else _vote(row),
+        )
+        for row in rows
+    }
+
+
+async def _decide(
+    connection: Connection,
+    ballots: Sequence[Ballot],
+    battles: Mapping[UUID, Record],
+    facts: Mapping[UUID, BattleFacts],
+) -> list[CastVote | AgonError]:
+    """The first acceptable ballot of each battle is written; the ones behind it are judged against it."""
+    known = dict(facts)
+    accepted: dict[UUID, Ballot] = {}
+    for ballot in ballots:
+        if ballot.conversation not in accepted and _judged(ballot, known) is None:
+            accepted[ballot.conversation] = ballot
+    if accepted:
+        for conversation, vote in (await _insert(connection, accepted, battles)).items():
+            before = known[conversation]
+            known[conversation] = BattleFacts(before.person, before.is_battle, before.void, before.all_done, vote)
+    return [_result(ballot, known, battles) for ballot in ballots]
+
+
+def _judged(ballot: Ballot, facts: Mapping[UUID, BattleFacts]) -> Vote | AgonError | None:
+    try:
+        return judge(ballot, facts.get(ballot.conversation))
+    except AgonError as refusal:
+        return refusal
+
+
+def _result(ballot: Ballot, facts: Mapping[UUID, BattleFacts], battles: Mapping[UUID, Record]) -> CastVote | AgonError:
+    judged = _judged(ballot, facts)
+    if isinstance(judged, Vote):
+        return CastVote(judged, sides_of(battles[ballot.conversation]))
+    if judged is None:
+        raise AssertionError("a ballot was neither written nor refused")
+    return judged
+
+
+async def _insert(
+    connection: Connection, accepted: Mapping[UUID, Ballot], battles: Mapping[UUID, Record]
+) -> dict[UUID, Vote]:
+    ballots = list(accepted.values())
+    contestants = [sides_of(battles[ballot.conversation]) for ballot in ballots]
+    rows = await connection.fetch(
+        sql("insert_votes"),
+        [ballot.receipt for ballot in ballots],
+        [ballot.conversation for ballot in ballots],
+        [ballot.person for ballot in ballots],
+        [ballot.winner.value for ballot in ballots],
+        [ballot.idempotency_key for ballot in ballots],
+        [sides[Side.A] for sides in contestants],
+        [sides[Side.B] for sides in contestants],
+    )
+    written_at = {row["receipt"]: row["created_at"] for row in rows}
+    return {
+        ballot.conversation: Vote(ballot.receipt, ballot.winner, ballot.idempotency_key, written_at[ballot.receipt])
+        for ballot in ballots
+    }
+
+
+def _vote(row: Record) -> Vote:
+    return Vote(row["receipt"], Winner(row["winner"]), row["idempotency_key"], row["created_at"])

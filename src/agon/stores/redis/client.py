@@ -1,0 +1,64 @@
+"""Connections to Redis, the names of keys, and the one place where Redis' errors become ours."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from agon.core.errors import Unavailable
+from agon.core.ports import AnswerRef
+
+Client = Redis
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    try:
+        yield
+    except (RedisError, OSError, TimeoutError) as error:
+        raise Unavailable("The bus cannot be reached; try again in a moment.", code="bus_unavailable") from error
+
+
+def connect(url: str, *, blocking: bool = False) -> Client:
+    """A client with a pool of its own. A blocking one waits without a socket time-out, for reads that block."""
+    client: Any = Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+        url,
+        decode_responses=True,
+        max_connections=1024,
+        socket_timeout=None if blocking else 5,
+        socket_connect_timeout=5,
+    )
+    return client
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Every key and channel, under one prefix."""
+
+    prefix: str = "agon"
+
+    def queue(self, contestant: str) -> str:
+        return f"{self.prefix}:queue:{contestant}"
+
+    def claim(self, ref: AnswerRef) -> str:
+        return f"{self.prefix}:claim:{ref.conversation}:{ref.turn}:{ref.side.value}"
+
+    def stream(self, conversation: UUID) -> str:
+        return f"{self.prefix}:stream:{conversation}"
+
+    def engine(self, contestant: str) -> str:
+        return f"{self.prefix}:engine:{contestant}"
+
+    def board(self, name: str) -> str:
+        return f"{self.prefix}:board:{name}"
+
+    def wake(self, watcher: str) -> str:
+        return f"{self.prefix}:wake:{watcher}"
+
+    @property
+    def stops(self) -> str:
+        return f"{self.prefix}:stops"
