@@ -1,5 +1,7 @@
 """The only place that builds objects: settings in, a gateway's, a runner's or a worker's parts out."""
 
+import asyncio
+import logging
 import os
 import secrets
 import socket
@@ -16,10 +18,10 @@ from celery import Celery
 from agon.arena.conversations import Arena, Chance
 from agon.arena.roster import Contestants
 from agon.boards.live import LiveBoard
-from agon.config import ContestantSettings, Settings
+from agon.config import ContestantSettings, Settings, config_file, load_settings
 from agon.core.contestants import Contestant, ContestantKind, ContestantState, Origin
 from agon.core.conversation import Limits
-from agon.core.errors import InvalidInput
+from agon.core.errors import InvalidInput, Unavailable
 from agon.core.generation import Engine
 from agon.core.ports import BoardStore, ContestantLedger
 from agon.dispatch.policy import Policy
@@ -37,6 +39,9 @@ from agon.stores.redis.boards import RedisBoards
 from agon.stores.redis.bus import RedisBus
 from agon.telemetry import Metrics
 
+log = logging.getLogger(__name__)
+
+_CONFIGURATION_TICK_S = 1.0
 _COOKIE_KEY_FILE = "cookie-secret"
 
 
@@ -143,6 +148,8 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
         stack.push_async_callback(answers.close)
         contestants = PostgresContestants(database)
         await sync_contestants(settings, contestants)
+        watching = asyncio.create_task(_follow_configuration(contestants))
+        stack.callback(watching.cancel)
         policy = Policy(settings.limits.battle_deadline_s, settings.limits.other_deadline_s)
         yield Runner(
             RunnerSettings(name, policy),
@@ -166,6 +173,33 @@ async def sync_contestants(settings: Settings, ledger: ContestantLedger) -> None
     for name, contestant in present.items():
         if name not in wanted and contestant.origin is not Origin.ADMIN:
             await ledger.put_contestant(replace(contestant, state=ContestantState.REMOVED), replace=True)
+
+
+async def _follow_configuration(ledger: ContestantLedger) -> None:
+    """Bring the contestants up to date whenever the configuration file changes; a bad one changes nothing."""
+    seen = _configuration_stamp()
+    while True:
+        await asyncio.sleep(_CONFIGURATION_TICK_S)
+        stamp = await asyncio.to_thread(_configuration_stamp)
+        if stamp == seen:
+            continue
+        try:
+            await sync_contestants(load_settings(), ledger)
+            log.info("the contestants follow the changed configuration")
+            seen = stamp
+        except InvalidInput as error:
+            log.error("the changed configuration is not used: %s", error.message)  # noqa: TRY400 - a user's mistake
+            seen = stamp
+        except Unavailable as error:
+            log.warning("%s", error.message)
+
+
+def _configuration_stamp() -> tuple[int, int] | None:
+    path = config_file()
+    if path is None or not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def configured_contestants(settings: Settings) -> list[Contestant]:

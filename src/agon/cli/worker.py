@@ -1,6 +1,7 @@
 """`agon worker`: one background worker."""
 
 import argparse
+import os
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -9,6 +10,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     del args
+    # The board's matrices are small: more threads would only wait for each other. Read when numpy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from agon.config import load_settings
     from agon.telemetry import set_up_logs
     from agon.worker.app import run_worker

@@ -68,8 +68,9 @@ class EngineStatus:
 
     @property
     def crowded(self) -> bool:
-        """Whether a further turn would wait for more than one full round of the turns before it."""
-        return self.capacity > 0 and self.waiting >= self.capacity
+        """Whether a further turn would have to wait for others that wait already."""
+        full = self.active >= self.capacity and self.waiting > 0
+        return self.capacity > 0 and (full or self.waiting >= self.capacity)
 
 
 @dataclass(frozen=True, slots=True)

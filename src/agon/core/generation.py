@@ -29,6 +29,8 @@ class GenerationRequest:
     sampling: Sampling
     seed: int
     """Per-turn seed, the same for both sides, in [0, 2**31)."""
+    budget_s: float | None = None
+    """Seconds there are for the answer. An engine of our own ends it there, as at its token budget."""
 
 
 class FinishReason(StrEnum):

@@ -104,7 +104,8 @@ class AnswerRun:
             writing.cancel()
 
     async def _generate(self, splice: Splice, writer: PacketWriter) -> Finish:
-        stream = self._engine.generate(self._work.request)
+        budget_s = self._around.policy.budget_s(self._work.kind, self._age_ms() / 1000)
+        stream = self._engine.generate(replace(self._work.request, budget_s=budget_s))
         async with aclosing(stream):
             async for item in stream:
                 if isinstance(item, Finish):
