@@ -1,7 +1,7 @@
 """Battles, side-by-side comparisons and chats, from the first prompt to the vote."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -149,17 +149,18 @@ class Arena:
             yield sent
         if follower.finished(found):
             return
-        async for event in self._bus.watch(conversation):
-            for sent in [] if event is None else follower.see(event):
-                yield sent
-            if event is None or (follower.missing and isinstance(event, Settled)):
-                # Quiet, or something was lost: the ledger knows.
-                found = await self._conversations.find(conversation)
-                for sent in follower.see_ledger(found):
+        async with aclosing(self._bus.watch(conversation)) as events:
+            async for event in events:
+                for sent in [] if event is None else follower.see(event):
                     yield sent
-                yield None
-            if follower.finished(found):
-                return
+                if event is None or (follower.missing and isinstance(event, Settled)):
+                    # Quiet, or something was lost: the ledger knows.
+                    found = await self._conversations.find(conversation)
+                    for sent in follower.see_ledger(found):
+                        yield sent
+                    yield None
+                if follower.finished(found):
+                    return
 
     async def stop(self, person: UUID, conversation: UUID) -> Conversation:
         """Stop what is being generated. A runner stops what it holds; what still waits in a queue is settled here."""

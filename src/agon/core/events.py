@@ -132,7 +132,11 @@ class Follower:
     def finished(self, conversation: Conversation) -> bool:
         """Whether the watcher has everything there will be until the person acts again."""
         turn = conversation.last_turn
-        return self.position.turn == turn.number and all(self.position.side(side).settled for side in turn.answers)
+        return self.position.turn == turn.number and all(self._has(answer) for answer in turn.answers.values())
+
+    def _has(self, answer: Answer) -> bool:
+        at = self.position.side(answer.side)
+        return at.settled and at.attempt >= answer.attempt
 
     def _steps(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Void):

@@ -4,7 +4,7 @@ Every method is one transaction and commits before it returns, unless it says ot
 when their server cannot be reached, and no foreign error ever.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -154,15 +154,35 @@ class Outcome:
     duration_ms: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What became of an outcome."""
+
+    written: bool
+    """False when the answer was over already, or a newer attempt has taken its place."""
+    void_reason: str | None = None
+    """Set when the battle is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleAnswer:
+    """An answer that was asked for a while ago and is still pending."""
+
+    ref: AnswerRef
+    kind: Kind
+    attempt: int
+    age_s: float
+
+
 class AnswerLedger(Protocol):
     async def load(self, ref: AnswerRef) -> Work:
         """Raises `NotFound`."""
         ...
 
-    async def settle(self, outcome: Outcome) -> str | None:
+    async def settle(self, outcome: Outcome) -> Settlement:
         """Write the end of an answer, once: a later or older attempt's changes nothing.
 
-        A failed side makes a battle void, in the same transaction; then the reason is returned.
+        A failed side makes a battle void, in the same transaction.
         """
         ...
 
@@ -170,8 +190,8 @@ class AnswerLedger(Protocol):
         """Begin a new attempt after `attempt`; returns its number, or `None` if that attempt is not the current one."""
         ...
 
-    async def stale(self, older_than_s: float) -> Sequence[tuple[AnswerRef, int, float]]:
-        """Pending answers whose turn was asked longer ago than this: reference, attempt and age in seconds."""
+    async def stale(self, older_than_s: float) -> Sequence[StaleAnswer]:
+        """Pending answers that were asked for longer ago than this, oldest first."""
         ...
 
 
@@ -229,7 +249,7 @@ class Bus(Protocol):
         """Append to the conversation's stream. `last` says that the ledger has it all, so the stream may go soon."""
         ...
 
-    def watch(self, conversation: UUID) -> AsyncIterator[Event | None]:
+    def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
         """Everything in the conversation's stream and what is appended from now on; `None` when a second was quiet."""
         ...
 

@@ -131,14 +131,17 @@ class AnswerRun:
         await self._around.bus.append(ref.conversation, packet)
 
     async def _conclude(self, outcome: Outcome) -> None:
-        """The ledger first; then whoever watches is told."""
-        reason = await self._around.ledger.settle(outcome)
+        """The ledger first; then whoever watches is told. Raises `SupersededError`."""
+        settlement = await self._around.ledger.settle(outcome)
+        if not settlement.written:
+            raise SupersededError
         ref = outcome.ref
         settled = Settled(ref.turn, ref.side, outcome.attempt, outcome.state, len(outcome.text), outcome.finish_reason)
         with suppress(Unavailable):  # Without the bus the watchers find it in the ledger.
+            if settlement.void_reason is not None:
+                # Before the end of the side: a watcher may leave when every side has ended.
+                await self._around.bus.append(ref.conversation, Void(settlement.void_reason))
             await self._around.bus.append(ref.conversation, settled)
-            if reason is not None:
-                await self._around.bus.append(ref.conversation, Void(reason))
 
     def _outcome(self, state: AnswerState, *, finish_reason: str | None = None, error: str | None = None) -> Outcome:
         return Outcome(

@@ -20,7 +20,7 @@ class Policy:
 
     def remaining_s(self, kind: Kind, age_s: float) -> float | None:
         """Seconds left for an answer of this age; `None` without a deadline."""
-        deadline_s = self.battle_deadline_s if kind is Kind.BATTLE else self.other_deadline_s
+        deadline_s = self._deadline_s(kind)
         return None if deadline_s == 0 else max(0.0, deadline_s - age_s)
 
     def budget_s(self, kind: Kind, age_s: float) -> float | None:
@@ -32,7 +32,10 @@ class Policy:
         """Whether an answer that has failed so often is tried again, on the same model."""
         return failures < _MAX_FAILURES
 
-    def abandons(self, age_s: float) -> bool:
+    def abandons(self, kind: Kind, age_s: float) -> bool:
         """Whether an answer that no runner holds is given up rather than handed to another runner."""
-        longest_s = max(self.battle_deadline_s, self.other_deadline_s)
-        return longest_s > 0 and age_s > longest_s + _GRACE_S
+        deadline_s = self._deadline_s(kind)
+        return deadline_s > 0 and age_s > deadline_s + _GRACE_S
+
+    def _deadline_s(self, kind: Kind) -> float:
+        return self.battle_deadline_s if kind is Kind.BATTLE else self.other_deadline_s

@@ -89,14 +89,13 @@ class Runner:
 
     async def _sweep(self) -> None:
         """Find answers that nobody works on: their runner died, or the bus lost them."""
-        stale = {ref: (attempt, age_s) for ref, attempt, age_s in await self._answers.stale(_STALE_S)}
+        stale = {answer.ref: answer for answer in await self._answers.stale(_STALE_S)}
         for ref in await self._bus.unclaimed([ref for ref in stale if ref not in self._runs]):
-            attempt, age_s = stale[ref]
-            if self._policy.abandons(age_s):
-                await self._answers.settle(
-                    Outcome(ref, attempt, AnswerState.FAILED, "", error="no runner took it in time")
-                )
-            elif await self._answers.retry(ref, attempt, failed=False) is not None:
+            answer = stale[ref]
+            if self._policy.abandons(answer.kind, answer.age_s):
+                failed = Outcome(ref, answer.attempt, AnswerState.FAILED, "", error="no runner took it in time")
+                await self._answers.settle(failed)
+            elif await self._answers.retry(ref, answer.attempt, failed=False) is not None:
                 await self._bus.enqueue([ref])
 
     def _serve_in_background(self, member: Member) -> None:

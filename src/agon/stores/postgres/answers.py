@@ -1,11 +1,12 @@
 """Answers in the ledger, as the runner sees them."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from agon.core.conversation import AnswerState, Kind, Side
 from agon.core.errors import AgonError, NotFound
 from agon.core.generation import GenerationRequest, Message, Sampling
-from agon.core.ports import AnswerRef, Outcome, Work
+from agon.core.ports import AnswerRef, Outcome, Settlement, StaleAnswer, Work
 from agon.stores.postgres.database import Database, Record
 from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql
@@ -18,10 +19,10 @@ class PostgresAnswers:
         self._database = database
         self._temperature = temperature
         self._top_p = top_p
-        self._outcomes = GroupCommit[Outcome, str | None](self._commit)
+        self._outcomes = GroupCommit[Outcome, Settlement](self._commit)
 
     async def load(self, ref: AnswerRef) -> Work:
-        where = (ref.conversation, ref.turn, ref.side.value)
+        where = _place(ref)
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(sql("load_answer"), *where)
             if row is None:
@@ -38,48 +39,45 @@ class PostgresAnswers:
             age_s=row["age_s"],
         )
 
-    async def settle(self, outcome: Outcome) -> str | None:
+    async def settle(self, outcome: Outcome) -> Settlement:
         return await self._outcomes.submit(outcome)
 
     async def retry(self, ref: AnswerRef, attempt: int, *, failed: bool) -> int | None:
-        row = await self._database.row(
-            "retry_answer", ref.conversation, ref.turn, ref.side.value, attempt, 1 if failed else 0
-        )
+        row = await self._database.row("retry_answer", *_place(ref), attempt, 1 if failed else 0)
         return None if row is None else row["attempt"]
 
-    async def stale(self, older_than_s: float) -> Sequence[tuple[AnswerRef, int, float]]:
-        rows = await self._database.rows("stale_answers", older_than_s)
-        return [
-            (
-                AnswerRef(row["conversation"], row["turn"], Side(row["side"]), row["contestant"]),
-                row["attempt"],
-                row["age_s"],
-            )
-            for row in rows
-        ]
+    async def stale(self, older_than_s: float) -> Sequence[StaleAnswer]:
+        return [_stale(row) for row in await self._database.rows("stale_answers", older_than_s)]
 
     async def close(self) -> None:
         await self._outcomes.close()
 
-    async def _commit(self, outcomes: Sequence[Outcome]) -> list[str | AgonError | None]:
-        failed = [outcome for outcome in outcomes if outcome.state is AnswerState.FAILED]
+    async def _commit(self, outcomes: Sequence[Outcome]) -> list[Settlement | AgonError]:
         async with self._database.transaction() as connection:
-            written = {
-                (row["conversation"], row["turn"], row["side"])
-                for row in await connection.fetch(sql("settle_answers"), *_columns(outcomes))
-            }
-            voided = [o for o in failed if (o.ref.conversation, o.ref.turn, o.ref.side.value) in written]
+            rows = await connection.fetch(sql("settle_answers"), *_columns(outcomes))
+            written = {(row["conversation"], row["turn"], row["side"]) for row in rows}
+            failed = [
+                outcome
+                for outcome in outcomes
+                if outcome.state is AnswerState.FAILED and _place(outcome.ref) in written
+            ]
+            battles = [outcome.ref.conversation for outcome in failed]
             await connection.execute(
-                sql("void_battles"),
-                [outcome.ref.conversation for outcome in voided],
-                [_void_reason(outcome.ref.side) for outcome in voided],
+                sql("void_battles"), battles, [_void_reason(outcome.ref.side) for outcome in failed]
             )
-            rows = await connection.fetch(sql("void_reasons"), [outcome.ref.conversation for outcome in failed])
-        reasons = {row["id"]: row["void_reason"] for row in rows}
+            reasons = {row["id"]: row["void_reason"] for row in await connection.fetch(sql("void_reasons"), battles)}
         return [
-            reasons.get(outcome.ref.conversation) if outcome.state is AnswerState.FAILED else None
-            for outcome in outcomes
+            Settlement(_place(outcome.ref) in written, reasons.get(outcome.ref.conversation)) for outcome in outcomes
         ]
+
+
+def _place(ref: AnswerRef) -> tuple[UUID, int, str]:
+    return ref.conversation, ref.turn, ref.side.value
+
+
+def _stale(row: Record) -> StaleAnswer:
+    ref = AnswerRef(row["conversation"], row["turn"], Side(row["side"]), row["contestant"])
+    return StaleAnswer(ref, Kind(row["kind"]), row["attempt"], row["age_s"])
 
 
 def _void_reason(side: Side) -> str:

@@ -1,7 +1,8 @@
 """The bus: queues of answers to generate, claims, streams of packets, requests to stop, the state of engines."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 from uuid import UUID
 
@@ -119,9 +120,10 @@ class RedisBus:
         with translated():
             await pipe.execute()
 
-    async def watch(self, conversation: UUID) -> AsyncIterator[Event | None]:
-        async for data in self._hub.watch(self._keys.stream(conversation), _QUIET_S):
-            yield None if data is None else decode_event(data)
+    async def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
+        async with aclosing(self._hub.watch(self._keys.stream(conversation), _QUIET_S)) as entries:
+            async for data in entries:
+                yield None if data is None else decode_event(data)
 
     async def stop(self, refs: Sequence[AnswerRef]) -> None:
         pipe: Any = self._client.pipeline(transaction=False)

@@ -1,7 +1,7 @@
 """One blocking read for all streams that a gateway watches."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from typing import Any, cast
 from uuid import uuid4
@@ -30,7 +30,7 @@ class StreamHub:
         self._watchers: dict[str, set[asyncio.Queue[tuple[str, str]]]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    async def watch(self, key: str, quiet_s: float) -> AsyncIterator[str | None]:
+    async def watch(self, key: str, quiet_s: float) -> AsyncGenerator[str | None]:
         """The data of every entry of a stream, from its start; `None` whenever nothing came for `quiet_s`."""
         queue: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         shared = key in self._watchers

@@ -46,11 +46,11 @@ returning attempt;
 
 -- name: stale_answers
 -- Pending answers that were asked a while ago, oldest first.
-select conversation, turn, side, contestant, attempt,
-       extract(epoch from clock_timestamp() - asked_at)::float8 as age_s
-from answers
-where state = 'pending' and asked_at < clock_timestamp() - make_interval(secs => $1)
-order by asked_at
+select a.conversation, a.turn, a.side, a.contestant, a.attempt, c.kind,
+       extract(epoch from clock_timestamp() - a.asked_at)::float8 as age_s
+from answers a join conversations c on c.id = a.conversation
+where a.state = 'pending' and a.asked_at < clock_timestamp() - make_interval(secs => $1)
+order by a.asked_at
 limit 1000;
 
 -- name: ttft_medians
