@@ -11,6 +11,7 @@ from agon.core.events import Packet, Settled, Void
 from agon.core.generation import Engine, Finish
 from agon.core.ports import AnswerLedger, Bus, Outcome, Work
 from agon.core.splice import Splice, Stretch
+from agon.core.text import storable
 from agon.dispatch.packets import PacketWriter
 from agon.dispatch.policy import Policy
 
@@ -112,7 +113,7 @@ class AnswerRun:
                     return item
                 if self._first_token_ms is None:
                     self._first_token_ms = self._age_ms()
-                stretch = splice.feed(item.text)
+                stretch = splice.feed(storable(item.text))
                 if stretch is not None:
                     self._text = self._text[: stretch.offset] + stretch.text
                     writer.add(stretch, item.tokens)

@@ -102,8 +102,7 @@ def _columns(outcomes: Sequence[Outcome]) -> tuple[list[object], ...]:
             outcome.ref.side.value,
             outcome.attempt,
             outcome.state.value,
-            # PostgreSQL's text cannot hold NUL, and a model may say anything.
-            outcome.text.replace("\x00", "\ufffd"),
+            outcome.text,
             outcome.finish_reason,
             outcome.error,
             outcome.prompt_tokens,

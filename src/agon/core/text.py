@@ -1,0 +1,13 @@
+"""Text that every part of the arena can carry."""
+
+import re
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """The text with NUL and lone surrogates replaced, which a model may say but no ledger can hold.
+
+    The length in code points stays the same.
+    """
+    return _UNSTORABLE.sub("\ufffd", text)
