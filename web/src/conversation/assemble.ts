@@ -85,11 +85,16 @@ export function fromSnapshot(snapshot: Conversation, previous: View | null = nul
       const answers: TurnView['answers'] = {}
       for (const side of SIDES) {
         const answer = turn.answers[side]
-        if (answer) answers[side] = fromAnswer(answer, before?.answers[side])
+        if (answer) answers[side] = fromAnswer(closed(answer, snapshot), before?.answers[side])
       }
       return { turn: turn.turn, prompt: turn.prompt, answers }
     }),
   }
+}
+
+/** Nobody goes on writing once the conversation has settled: what was pending then was given up. */
+function closed(answer: Answer, snapshot: Conversation): Answer {
+  return answer.state === 'pending' && snapshot.state !== 'streaming' ? { ...answer, state: 'stopped' } : answer
 }
 
 function fromAnswer(answer: Answer, before: AnswerView | undefined): AnswerView {

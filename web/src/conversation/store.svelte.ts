@@ -213,7 +213,7 @@ export class ConversationStore {
 
   /** Asked when the stream breaks: the conversation may have ended meanwhile, or be gone. */
   async #stillStreaming(id: string, attempt: number): Promise<boolean> {
-    if (attempt < 2) return true
+    if (attempt < 2 && this.view?.state === 'streaming') return true
     const generation = this.#generation
     try {
       const snapshot = await getConversation(id)

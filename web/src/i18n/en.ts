@@ -53,7 +53,6 @@ export const en = {
   'composer.hint': 'Enter sends, Shift+Enter starts a new line',
   'composer.left': '{count} characters left',
   'composer.over': '{count} characters too many',
-  'composer.busy': 'Wait for the answers, or stop them.',
   'composer.unfinished': 'Regenerate the unfinished answer to go on or vote.',
   'composer.turns': 'This conversation has reached its {count} turns.',
 
@@ -73,7 +72,6 @@ export const en = {
   'answer.announce': '{who}: {status}',
   'answer.switch': 'Answer to show',
 
-  'link.connecting': 'Connecting…',
   'link.lost': 'Connection lost. Reconnecting…',
 
   'vote.label': 'Your vote',
@@ -82,7 +80,6 @@ export const en = {
   'vote.tie': 'Tie',
   'vote.both_bad': 'Both are bad',
   'vote.wait': 'You can vote when both answers are complete.',
-  'vote.incomplete': 'A vote needs two complete answers.',
   'vote.final': 'A vote is final and reveals the models.',
   'vote.thanks': 'Your vote is counted',
   'vote.reveal': 'Model A was {a}, model B was {b}.',

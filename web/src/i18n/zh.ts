@@ -55,7 +55,6 @@ export const zh: Record<Key, string> = {
   'composer.hint': 'Enter 发送，Shift+Enter 换行',
   'composer.left': '还可输入 {count} 个字符',
   'composer.over': '超出 {count} 个字符',
-  'composer.busy': '请等待回答完成，或先停止。',
   'composer.unfinished': '请先重新生成未完成的回答，再继续或投票。',
   'composer.turns': '此对话已达到 {count} 轮上限。',
 
@@ -75,7 +74,6 @@ export const zh: Record<Key, string> = {
   'answer.announce': '{who}：{status}',
   'answer.switch': '要显示的回答',
 
-  'link.connecting': '正在连接…',
   'link.lost': '连接中断，正在重新连接…',
 
   'vote.label': '您的投票',
@@ -84,7 +82,6 @@ export const zh: Record<Key, string> = {
   'vote.tie': '平局',
   'vote.both_bad': '都不好',
   'vote.wait': '两个回答都完成后即可投票。',
-  'vote.incomplete': '投票需要两个完整的回答。',
   'vote.final': '投票后不可更改，并会揭晓模型。',
   'vote.thanks': '您的投票已计入',
   'vote.reveal': '模型 A 是 {a}，模型 B 是 {b}。',
