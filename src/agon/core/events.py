@@ -21,6 +21,8 @@ class Packet:
     offset: int
     """Where in the answer the text belongs, in code points."""
     text: str
+    opening: bool = False
+    """The first of its attempt: what stands before it is as in the attempt before."""
 
     @property
     def end(self) -> int:
@@ -118,9 +120,13 @@ class Follower:
     def see_ledger(self, conversation: Conversation) -> list[Sent]:
         """Take in a snapshot of the ledger; it fills whatever the bus has lost."""
         sent: list[Sent] = []
+        if self.position.turn > conversation.last_turn.number:
+            self.position = Position()
         for turn in conversation.turns:
             if turn.number > self.position.turn:
                 self.position = replace(self.position, turn=turn.number, sides={})
+            if turn.number == self.position.turn:
+                self._return_to(turn)
             for answer in turn.answers.values():
                 for event in _events_of(turn, answer):
                     sent += self.see(event)
@@ -138,6 +144,13 @@ class Follower:
         at = self.position.side(answer.side)
         return at.settled and at.attempt >= answer.attempt
 
+    def _return_to(self, turn: Turn) -> None:
+        """Come back from positions that the ledger does not know, so that what it has is sent once more."""
+        for side, at in self.position.sides.items():
+            answer = turn.answers.get(side)
+            if answer is not None and _beyond(at, answer):
+                self.position = self.position.with_side(side, SidePosition(answer.attempt - 1, at.offset))
+
     def _steps(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Void):
             if not self.position.void:
@@ -152,13 +165,14 @@ class Follower:
         at = self.position.side(event.side)
         if event.attempt < at.attempt or (event.attempt == at.attempt and at.settled):
             return
-        owed = self._packet(event, at) if isinstance(event, Packet) else self._settled(event, at)
-        if owed is not None:
-            yield owed
+        if isinstance(event, Settled):
+            yield from self._settled(event, at)
+        elif (packet := self._packet(event, at)) is not None:
+            yield packet
 
     def _packet(self, packet: Packet, at: SidePosition) -> Packet | None:
-        skipped_attempt = packet.attempt > at.attempt + 1 and packet.offset > 0
-        if packet.offset > at.offset or skipped_attempt:
+        follows = packet.attempt <= at.attempt or (packet.opening and packet.attempt == at.attempt + 1)
+        if packet.offset > at.offset or not (follows or packet.offset == 0):
             self.missing = True
             return None
         if packet.attempt > at.attempt:
@@ -167,11 +181,14 @@ class Follower:
             return None
         return replace(packet, offset=at.offset, text=packet.text[at.offset - packet.offset :])
 
-    def _settled(self, settled: Settled, at: SidePosition) -> Settled | None:
+    def _settled(self, settled: Settled, at: SidePosition) -> Iterator[Event]:
         if settled.length > 0 and (settled.attempt != at.attempt or settled.length != at.offset):
             self.missing = True
-            return None
-        return settled
+            return
+        if settled.length == 0 and at.offset > 0:
+            # What was shown is no part of the answer.
+            yield Packet(settled.turn, settled.side, settled.attempt, 0, "")
+        yield settled
 
     def _sent(self, event: Event) -> Sent:
         if isinstance(event, Void):
@@ -181,6 +198,11 @@ class Follower:
         else:
             self.position = self.position.with_side(event.side, SidePosition(event.attempt, event.length, settled=True))
         return Sent(event, self.position)
+
+
+def _beyond(at: SidePosition, answer: Answer) -> bool:
+    known = answer.text is None or at.offset <= len(answer.text)
+    return at.attempt > answer.attempt or (at.attempt == answer.attempt and not known)
 
 
 def _events_of(turn: Turn, answer: Answer) -> Iterator[Event]:

@@ -42,6 +42,7 @@ class AnswerRun:
         self._attempt = work.attempt
         self._failures = work.failures
         self._text = ""
+        self._opened = 0
         self._begun_s = around.monotonic_s()
         self._first_token_ms: float | None = None
         self._stopped = False
@@ -91,6 +92,7 @@ class AnswerRun:
         try:
             finish = await self._generate(splice, writer)
             last = splice.close()
+            self._text = splice.text
             if last is not None:
                 writer.add(last, 1)
         except EngineError:
@@ -128,8 +130,10 @@ class AnswerRun:
 
     async def _send(self, stretch: Stretch) -> None:
         ref = self._work.ref
-        packet = Packet(ref.turn, ref.side, self._attempt, stretch.offset, stretch.text)
+        opening = self._opened != self._attempt
+        packet = Packet(ref.turn, ref.side, self._attempt, stretch.offset, stretch.text, opening=opening)
         await self._around.bus.append(ref.conversation, packet)
+        self._opened = self._attempt
 
     async def _conclude(self, outcome: Outcome) -> None:
         """The ledger first; then whoever watches is told. Raises `SupersededError`."""

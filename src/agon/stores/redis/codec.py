@@ -14,7 +14,7 @@ from agon.core.ports import AnswerRef
 
 def encode_event(event: Event) -> str:
     if isinstance(event, Packet):
-        return _dump(["p", event.turn, event.side.value, event.attempt, event.offset, event.text])
+        return _dump(["p", event.turn, event.side.value, event.attempt, event.offset, event.text, event.opening])
     if isinstance(event, Settled):
         return _dump(
             ["s", event.turn, event.side.value, event.attempt, event.state.value, event.length, event.finish_reason]
@@ -25,8 +25,8 @@ def encode_event(event: Event) -> str:
 def decode_event(text: str) -> Event:
     kind, *rest = json.loads(text)
     if kind == "p":
-        turn, side, attempt, offset, answer = rest
-        return Packet(turn, Side(side), attempt, offset, answer)
+        turn, side, attempt, offset, answer, opening = rest
+        return Packet(turn, Side(side), attempt, offset, answer, opening)
     if kind == "s":
         turn, side, attempt, state, length, reason = rest
         return Settled(turn, Side(side), attempt, AnswerState(state), length, reason)
