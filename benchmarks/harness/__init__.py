@@ -1,0 +1,1 @@
+"""What every benchmark shares: interleaved repeats, ratios with intervals, a table and a file of results."""

@@ -1,0 +1,154 @@
+"""A real arena for one benchmark: embedded stores and the product's own processes, in a folder that goes with it."""
+
+import asyncio
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import psutil
+
+from agon.embedded.postgres import PostgresServer
+from agon.embedded.process import Child, Launch, end, spawn, tail
+from agon.embedded.valkey import ValkeyServer
+from agon.stores.postgres.migrate import migrate
+from agon.supervisor.options import free_port
+from agon.supervisor.service import command
+
+SECRET = "a secret that only signs the cookies of benchmarks"  # noqa: S105 - guards nothing
+_READY_S = 30.0
+_LEAVE_S = 5.0
+
+
+class Arena:
+    """Use it as a context manager; then `run` what the benchmark needs. Everything ends with the block."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="agon-bench-", dir=_data_dir())
+        self.folder = Path(self._folder.name)
+        self._postgres = PostgresServer(self.folder)
+        self._valkey = ValkeyServer(self.folder)
+        self._children: dict[str, Child] = {}
+        self.port = free_port("127.0.0.1")
+
+    @property
+    def database_url(self) -> str:
+        return self._postgres.url
+
+    @property
+    def redis_url(self) -> str:
+        return self._valkey.url
+
+    @property
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AGON_")}
+        return inherited | {
+            "AGON_DATABASE_URL": self.database_url,
+            "AGON_REDIS_URL": self.redis_url,
+            "AGON_DATA_DIR": str(self.folder),
+            "AGON_PORT": str(self.port),
+            "AGON_SECRET": SECRET,
+            "AGON_LOG_LEVEL": "warning",
+            "AGON_CONFIG": str(self.folder / "agon.toml"),
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def __enter__(self) -> Self:
+        try:
+            self._postgres.start()
+            self._valkey.start()
+            asyncio.run(migrate(self.database_url))
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stop()
+
+    def configure(self, text: str) -> None:
+        """Write the `agon.toml` of the processes started from now on."""
+        (self.folder / "agon.toml").write_text(text, "utf-8")
+
+    def run(self, *words: str) -> Path:
+        """Start a command of the product's in the background; returns its log, which is also named after it."""
+        log = self.folder / "logs" / f"{words[0]}.log"
+        launch = Launch(
+            command=command(*words),
+            log=log,
+            folder=self.folder,
+            death_signal=signal.SIGKILL,
+            environment=self.environment,
+        )
+        self._children[words[0]] = spawn(launch)
+        return log
+
+    def await_http(self, path: str) -> None:
+        """Wait until the gateway answers a path with success."""
+        self.wait_for(lambda: _answers(f"http://127.0.0.1:{self.port}{path}"), f"the gateway at {path}")
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + _READY_S
+        while not condition():
+            for name, child in self._children.items():
+                if child.poll() is not None:
+                    raise RuntimeError(f"{name} ended: {tail(self.folder / 'logs' / f'{name}.log')}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"waited in vain for {what}")
+            time.sleep(0.05)
+
+    @contextmanager
+    def cpu_seconds(self) -> Generator[dict[str, float]]:
+        """Processor seconds by process during the block, filled in at its end; `benchmark` is this process."""
+        spent: dict[str, float] = {}
+        before = self._cpu()
+        yield spent
+        spent |= {name: used - before.get(name, 0.0) for name, used in self._cpu().items()}
+
+    def _cpu(self) -> Mapping[str, float]:
+        pids = {name: child.pid for name, child in self._children.items()}
+        pids |= {"benchmark": os.getpid()}
+        pids |= {server.name: server.pid for server in (self._postgres, self._valkey) if server.pid is not None}
+        return {name: _tree_cpu(pid, whole=name != "benchmark") for name, pid in pids.items()}
+
+    def _stop(self) -> None:
+        for child in reversed(self._children.values()):
+            end(child, [(signal.SIGTERM, _LEAVE_S)])
+        self._valkey.stop()
+        self._postgres.stop()
+        self._folder.cleanup()
+
+
+def _data_dir() -> Path:
+    """Beside the arena's own data, so that a commit waits for the same kind of disk."""
+    folder = Path(os.environ.get("AGON_DATA_DIR", ".data")).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _tree_cpu(pid: int, *, whole: bool) -> float:
+    process = psutil.Process(pid)
+    tree = [process, *process.children(recursive=True)] if whole else [process]
+    total = 0.0
+    for part in tree:
+        try:
+            times = part.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urlopen(url, timeout=1) as response:  # noqa: S310 - our own gateway
+            return response.status == 200
+    except (URLError, OSError):
+        return False
