@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { continueConversation, startConversation } from '../src/lib/api'
-import { editDraft, readDraft } from '../src/lib/drafts'
+import { editDraft, readDraft, renewDraft } from '../src/lib/drafts'
 import { ApiError, call, parseRetryAfter } from '../src/lib/http'
 import { uuid } from '../src/lib/ids'
 import { link, parseRoute } from '../src/lib/router.svelte'
@@ -81,6 +81,14 @@ describe('drafts', () => {
     const first = editDraft('battle', readDraft('battle'), 'one')
     expect(editDraft('battle', first, 'one').key).toBe(first.key)
     expect(editDraft('battle', first, 'other').key).not.toBe(first.key)
+  })
+
+  it('get a new key after a refusal', () => {
+    const first = editDraft('battle', readDraft('battle'), 'one')
+    const again = renewDraft('battle', first)
+    expect(again.text).toBe('one')
+    expect(again.key).not.toBe(first.key)
+    expect(readDraft('battle')).toEqual(again)
   })
 
   it('are forgotten when sent', () => {

@@ -20,6 +20,9 @@ const MOST_REREADS = 3
 
 export type Doing = 'opening' | 'sending' | 'voting' | 'stopping' | 'regenerating'
 
+/** Only after 'accepted' may the prompt be forgotten; after 'unknown' it must be sent under the same key again. */
+export type Sent = 'accepted' | 'unknown' | 'refused'
+
 /** What failed, and how to try exactly that again. */
 export interface Failure {
   doing: Doing
@@ -66,15 +69,12 @@ export class ConversationStore {
     await this.#attempt('opening', () => getConversation(id), () => void this.open(id))
   }
 
-  /** Whether the turn was accepted: only then may the composer forget the prompt. */
-  async send(opening: Opening, prompt: string, key: string): Promise<boolean> {
+  async send(opening: Opening, prompt: string, key: string): Promise<Sent> {
     const view = this.view
-    const again = view === null ? null : { id: view.id, kind: view.kind }
-    return this.#attempt(
-      'sending',
-      () => (again === null ? startConversation(opening, prompt, key) : continueConversation(again, prompt, key)),
-      null,
-    )
+    const ask = (): Promise<Conversation> =>
+      view === null ? startConversation(opening, prompt, key) : continueConversation(view, prompt, key)
+    if (await this.#attempt('sending', ask, null)) return 'accepted'
+    return this.failure === null || this.failure.error.transient ? 'unknown' : 'refused'
   }
 
   async stop(): Promise<void> {

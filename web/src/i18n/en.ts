@@ -139,7 +139,6 @@ export const en = {
   'board.record.title': 'Wins, losses, ties (of these both bad: {bad})',
   'board.ttft': 'First token',
   'board.ttft.title': 'Median time to the first token',
-  'board.moved': 'Changed: {models}',
   'board.unrated': 'not rated',
   'board.sort': 'Sort by {column}',
   'board.note.few_battles': 'needs more votes',

@@ -141,7 +141,6 @@ export const zh: Record<Key, string> = {
   'board.record.title': '胜、负、平（其中都不好：{bad}）',
   'board.ttft': '首字时间',
   'board.ttft.title': '生成首个词元所需时间的中位数',
-  'board.moved': '有变化：{models}',
   'board.unrated': '无评分',
   'board.sort': '按{column}排序',
   'board.note.few_battles': '需要更多投票',

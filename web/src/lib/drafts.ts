@@ -17,7 +17,15 @@ export function readDraft(scope: string): Draft {
 }
 
 export function editDraft(scope: string, draft: Draft, text: string): Draft {
-  const next = text === draft.text ? draft : { text, key: uuid() }
-  keep(`draft.${scope}`, text === '' ? null : `${next.key}\n${next.text}`)
-  return next
+  return store(scope, text === draft.text ? draft : { text, key: uuid() })
+}
+
+/** The same text under a new key, for after a refusal: what follows is another attempt, maybe on other terms. */
+export function renewDraft(scope: string, draft: Draft): Draft {
+  return store(scope, { text: draft.text, key: uuid() })
+}
+
+function store(scope: string, draft: Draft): Draft {
+  keep(`draft.${scope}`, draft.text === '' ? null : `${draft.key}\n${draft.text}`)
+  return draft
 }
