@@ -6,10 +6,11 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,7 +28,11 @@ from agon.core.ports import BoardStore, ContestantLedger
 from agon.dispatch.policy import Policy
 from agon.dispatch.pool import EngineFactory
 from agon.dispatch.runner import Runner, RunnerSettings
-from agon.engines.openai_http import OpenAiEngine
+from agon.engines.catalogue import built_in, default_contestants
+from agon.engines.embedded import EmbeddedEngine, ensure_or_explain, weights_of
+from agon.engines.llamacpp import LlamaCppOptions
+from agon.engines.openai_http import OpenAiEngine, chat_url
+from agon.engines.weights import WeightStore
 from agon.stores.jobs import BoardJobs, celery_app
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresAdminKeys, PostgresContestants
@@ -42,6 +47,7 @@ from agon.telemetry import Metrics
 log = logging.getLogger(__name__)
 
 _CONFIGURATION_TICK_S = 1.0
+_told: dict[str, str] = {}
 _COOKIE_KEY_FILE = "cookie-secret"
 
 
@@ -147,8 +153,9 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
         answers = PostgresAnswers(database, temperature=settings.sampling.temperature, top_p=settings.sampling.top_p)
         stack.push_async_callback(answers.close)
         contestants = PostgresContestants(database)
-        await sync_contestants(settings, contestants)
-        watching = asyncio.create_task(_follow_configuration(contestants))
+        weights = WeightStore(settings.data_dir / "models")
+        await sync_contestants(await configured_contestants(settings, weights), contestants)
+        watching = asyncio.create_task(_follow_configuration(weights, contestants))
         stack.callback(watching.cancel)
         policy = Policy(settings.limits.battle_deadline_s, settings.limits.other_deadline_s)
         yield Runner(
@@ -156,14 +163,14 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
             answers=answers,
             contestants=contestants,
             bus=bus,
-            make_engine=engine_factory(settings),
+            make_engine=engine_factory(settings, weights),
             monotonic_s=time.monotonic,
         )
 
 
-async def sync_contestants(settings: Settings, ledger: ContestantLedger) -> None:
+async def sync_contestants(configured: Sequence[Contestant], ledger: ContestantLedger) -> None:
     """Make the ledger's contestants of the configuration equal to it; what an admin added or paused stays."""
-    wanted = {contestant.name: contestant for contestant in configured_contestants(settings)}
+    wanted = {contestant.name: contestant for contestant in configured}
     present = {contestant.name: contestant for contestant in await ledger.contestants()}
     for name, contestant in wanted.items():
         before = present.get(name)
@@ -175,7 +182,7 @@ async def sync_contestants(settings: Settings, ledger: ContestantLedger) -> None
             await ledger.put_contestant(replace(contestant, state=ContestantState.REMOVED), replace=True)
 
 
-async def _follow_configuration(ledger: ContestantLedger) -> None:
+async def _follow_configuration(weights: WeightStore, ledger: ContestantLedger) -> None:
     """Bring the contestants up to date whenever the configuration file changes; a bad one changes nothing."""
     seen = _configuration_stamp()
     while True:
@@ -184,7 +191,7 @@ async def _follow_configuration(ledger: ContestantLedger) -> None:
         if stamp == seen:
             continue
         try:
-            await sync_contestants(load_settings(), ledger)
+            await sync_contestants(await configured_contestants(load_settings(), weights), ledger)
             log.info("the contestants follow the changed configuration")
             seen = stamp
         except InvalidInput as error:
@@ -202,32 +209,74 @@ def _configuration_stamp() -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def configured_contestants(settings: Settings) -> list[Contestant]:
-    """The contestants of `agon.toml`."""
-    return [contestant_of(entry, settings, Origin.CONFIG) for entry in settings.contestants]
+async def configured_contestants(settings: Settings, weights: WeightStore) -> list[Contestant]:
+    """The contestants of `agon.toml`; if it names none, the built-in ones that can be had."""
+    if settings.contestants:
+        return [contestant_of(entry, settings, Origin.CONFIG) for entry in settings.contestants]
+    if not settings.default_models:
+        return []
+    names = await asyncio.to_thread(_obtainable_defaults, weights)
+    built_ins = [ContestantSettings(name=name, weights=name) for name in names]
+    return [contestant_of(entry, settings, Origin.DEFAULT) for entry in built_ins]
+
+
+def _obtainable_defaults(weights: WeightStore) -> list[str]:
+    """The built-in contestants, with the fallback for one that cannot be had. Blocks while weights are fetched."""
+    names: list[str] = []
+    for default in default_contestants():
+        say = partial(tell_operator, default.name)
+        problem = ensure_or_explain(weights, built_in(default.name).weights, say)
+        if problem is not None:
+            say(f"cannot be had. {problem.message}")
+        if problem is not None and default.fallback is not None:
+            tell_operator(default.fallback, f"plays in its place, as {default.name} cannot be had")
+            names.append(default.fallback)
+        else:
+            names.append(default.name)
+    return names
+
+
+def tell_operator(subject: str, words: str) -> None:
+    """A line that `agon up` shows to the person at the terminal; what was just said is not said again."""
+    if _told.get(subject) == words:
+        return
+    _told[subject] = words
+    print(f"agon: {subject}: {words}", flush=True)  # noqa: T201 - standard output is how a process speaks to `agon up`
 
 
 def contestant_of(entry: ContestantSettings, settings: Settings, origin: Origin) -> Contestant:
-    """A contestant as it is configured, or as an admin describes it."""
+    """A contestant as it is configured, or as an admin describes it. Raises `InvalidInput`, naming the field."""
     embedded = entry.url is None
+    if entry.url is not None:
+        chat_url(entry.url)
+    elif entry.weights is not None:
+        weights_of(entry.name, entry.weights, entry.sha256)
     return Contestant(
         name=entry.name,
         kind=ContestantKind.EMBEDDED if embedded else ContestantKind.OPENAI,
         model=entry.weights or entry.model or entry.name,
         url=entry.url,
         key_env=entry.key_env,
+        sha256=entry.sha256,
         weight=entry.weight,
         max_concurrent=settings.engine.slots if embedded else entry.max_concurrent,
         origin=origin,
     )
 
 
-def engine_factory(settings: Settings) -> EngineFactory:
+def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
     """How a contestant's engine is made."""
+    embedded = sum(entry.url is None for entry in settings.contestants) or len(default_contestants())
+    options = llamacpp_options(settings, engines=embedded)
 
     def make(contestant: Contestant, progress: Callable[[str], None]) -> Engine:
+        def say(words: str) -> None:
+            progress(words)
+            tell_operator(contestant.name, words)
+
         if contestant.url is None:
-            raise InvalidInput("no url")
+            found = weights_of(contestant.name, contestant.model, contestant.sha256)
+            return EmbeddedEngine(contestant.name, found, weights, options, say)
         return OpenAiEngine(
             contestant.url,
             contestant.model,
@@ -236,6 +285,19 @@ def engine_factory(settings: Settings) -> EngineFactory:
         )
 
     return make
+
+
+def llamacpp_options(settings: Settings, *, engines: int) -> LlamaCppOptions:
+    """The options of embedded engines that share this machine."""
+    ours = settings.engine
+    shared = LlamaCppOptions.for_machine(cores=os.cpu_count() or 1, engines=engines)
+    return replace(
+        shared,
+        n_threads=ours.threads or shared.n_threads,
+        n_parallel=ours.slots,
+        n_ctx_per_slot=ours.context_tokens,
+        max_seconds=ours.answer_seconds or shared.max_seconds,
+    )
 
 
 async def migrate_ledger(settings: Settings) -> int:

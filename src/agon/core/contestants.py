@@ -36,6 +36,8 @@ class Contestant:
     url: str | None = None
     key_env: str | None = None
     """The environment variable that holds the key; the key itself is never stored."""
+    sha256: str | None = None
+    """What the weights' digest must be, where the person who configured them knows it."""
     weight: float = 1.0
     """Chance to be paired, relative to the others."""
     max_concurrent: int = 64

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from agon.core.contestants import Contestant, EngineState, EngineStatus
 from agon.core.errors import AgonError
@@ -12,7 +13,8 @@ from agon.core.generation import Engine
 log = logging.getLogger(__name__)
 
 _FAILURES_TO_FAIL = 3
-_REVIVE_EVERY_S = 3.0
+_REVIVE_S = 2.0
+_REVIVE_MAX_S = 30.0
 _DRAIN_S = 30.0
 
 EngineFactory = Callable[[Contestant, Callable[[str], None]], Engine]
@@ -137,11 +139,17 @@ class EnginePool:
     async def _watch(self, member: Member) -> None:
         """Warm the engine up, and again whenever it is down."""
         announced = False
+        pause_s = _REVIVE_S
         while True:
-            if member.state is not EngineState.READY and await self._warm_up(member) and not announced:
-                announced = True
-                self._on_ready(member)
-            await asyncio.sleep(_REVIVE_EVERY_S)
+            if member.state is EngineState.READY:
+                pause_s = _REVIVE_S
+            elif await self._warm_up(member):
+                if not announced:
+                    announced = True
+                    self._on_ready(member)
+            else:
+                pause_s = min(_REVIVE_MAX_S, pause_s * 1.5)
+            await asyncio.sleep(pause_s)
 
     async def _warm_up(self, member: Member) -> bool:
         name = member.contestant.name
@@ -159,10 +167,4 @@ class EnginePool:
 
 
 def _served_differently(new: Contestant, old: Contestant) -> bool:
-    return (new.kind, new.model, new.url, new.key_env, new.max_concurrent) != (
-        old.kind,
-        old.model,
-        old.url,
-        old.key_env,
-        old.max_concurrent,
-    )
+    return replace(new, weight=old.weight, state=old.state, origin=old.origin) != old

@@ -6,6 +6,7 @@ create table contestants (
     model           text not null,
     url             text,
     key_env         text,
+    sha256          text,
     weight          double precision not null check (weight >= 0),
     max_concurrent  integer not null check (max_concurrent > 0),
     state           text not null check (state in ('active', 'paused', 'removed')),
