@@ -73,7 +73,7 @@ def test_one_that_is_killed_comes_back_and_it_is_said(stage: Stage) -> None:
     stage.tick_until(lambda: script.child is not first)
     assert script.child is not None
     assert script.child.poll() is None
-    assert "The worker ended (killed by signal 9)" in stage.said[0]
+    assert stage.said[0].startswith("worker: killed by signal 9; started again in 0.2 s")
 
 
 def test_processes_stop_in_the_reverse_of_their_order(stage: Stage) -> None:
@@ -84,10 +84,22 @@ def test_processes_stop_in_the_reverse_of_their_order(stage: Stage) -> None:
 
 
 def test_a_bad_configuration_is_told_in_the_words_of_the_process(stage: Stage) -> None:
-    stage.add("gateway", "import sys; print('agon.toml, line 3: port'); sys.exit(78)")
+    stage.add("gateway", "import sys; print('reading'); print('agon gateway: agon.toml, line 3: port'); sys.exit(78)")
     with pytest.raises(Unavailable, match=r"^agon\.toml, line 3: port$") as caught:
         stage.tick_until(lambda: False)
     assert caught.value.code == "bad_configuration"
+
+
+def test_what_has_just_been_started_again_is_not_steady_yet(stage: Stage) -> None:
+    script = stage.add("worker", SLEEPER)
+    assert stage.watch.is_steady()
+    first = script.child
+    assert first is not None
+    first.kill()
+    stage.tick_until(lambda: not stage.watch.is_steady())
+    stage.tick_until(lambda: script.child is not first)
+    assert not stage.watch.is_steady()
+    stage.tick_until(stage.watch.is_steady)
 
 
 def test_one_that_never_comes_up_is_told_with_the_end_of_its_log(stage: Stage) -> None:

@@ -116,8 +116,9 @@ class Supervisor:
         )
         if done.returncode != 0:
             is_configuration = done.returncode == EXIT_BAD_CONFIGURATION
+            reason = (done.stderr or done.stdout).strip().removeprefix(f"agon {words[0]}: ")
             raise Unavailable(
-                (done.stderr or done.stdout).strip() or f"`agon {' '.join(words)}` failed with {done.returncode}.",
+                reason or f"`agon {' '.join(words)}` failed with exit code {done.returncode}.",
                 code="bad_configuration" if is_configuration else "start_failed",
             )
         return done.stdout.strip()
@@ -141,7 +142,7 @@ class Supervisor:
 
     def _look_whether_ready(self) -> None:
         readiness = probe(self._options.url)
-        if readiness.is_ready:
+        if readiness.is_ready and self._watch.is_steady():
             self._was_ready = True
             self._terminal.end_progress()
             took_s = time.monotonic() - self._started_at

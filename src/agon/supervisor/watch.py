@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from agon.core.errors import AgonError, Unavailable
 from agon.embedded.process import tail
-from agon.supervisor.policy import EXIT_BAD_CONFIGURATION, GiveUp, after_end
+from agon.supervisor.policy import EXIT_BAD_CONFIGURATION, MAX_DELAY_S, GiveUp, Restart, after_end
 from agon.supervisor.service import Supervised
 
 Say = Callable[[str], None]
+
+PROVEN_S = 3.0
+"""One that had to be started again is believed to run once it ran this long."""
 
 
 @dataclass(slots=True)
@@ -18,6 +21,7 @@ class _Entry:
     started_at: float
     log_start: int
     failures: int = 0
+    delay_s: float = 0.0
     restart_at: float | None = None
 
 
@@ -43,6 +47,14 @@ class Watch:
             elif (code := _exit_code(entry)) is not None:
                 self._decide(entry, code, was_ready=was_ready)
 
+    def is_steady(self) -> bool:
+        """Whether every process runs, and none has only just been started again."""
+        now = time.monotonic()
+        return all(
+            entry.restart_at is None and (entry.failures == 0 or now - entry.started_at > PROVEN_S)
+            for entry in self._entries
+        )
+
     def stop(self) -> None:
         while self._entries:
             self._entries.pop().process.stop()
@@ -50,12 +62,19 @@ class Watch:
     def _decide(self, entry: _Entry, code: int, *, was_ready: bool) -> None:
         lived_s = time.monotonic() - entry.started_at
         verdict = after_end(exit_code=code, lived_s=lived_s, failures=entry.failures, was_ready=was_ready)
-        name, log = entry.process.name, entry.process.log
         if isinstance(verdict, GiveUp):
-            raise _final(name, verdict, tail(log, since=entry.log_start), str(log))
-        entry.failures = verdict.failures
+            raise _final(entry, verdict)
         entry.restart_at = time.monotonic() + verdict.delay_s
-        self._say(f"The {name} ended ({ending(code)}) and is started again in {verdict.delay_s:.1f} s. Its log: {log}")
+        self._tell(entry, code, verdict)
+        entry.failures, entry.delay_s = verdict.failures, verdict.delay_s
+
+    def _tell(self, entry: _Entry, code: int, verdict: Restart) -> None:
+        """Say what happened, until all there is to say is that it happened again."""
+        if verdict.delay_s == entry.delay_s == MAX_DELAY_S:
+            return
+        what = f"{entry.process.name}: {ending(code)}; started again in {verdict.delay_s:.1f} s"
+        each = " and every time it ends" if verdict.delay_s == MAX_DELAY_S else ""
+        self._say(f"{what}{each}. Its log is {entry.process.log}")
 
     def _restart_if_due(self, entry: _Entry) -> None:
         if entry.restart_at is None or time.monotonic() < entry.restart_at:
@@ -73,11 +92,14 @@ def ending(code: int) -> str:
     return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def _final(name: str, verdict: GiveUp, last_words: str, log: str) -> Unavailable:
+def _final(entry: _Entry, verdict: GiveUp) -> Unavailable:
+    name, log = entry.process.name, entry.process.log
     if verdict.exit_code == EXIT_BAD_CONFIGURATION:
-        return Unavailable(last_words or f"The {name} refuses the configuration.", code="bad_configuration")
+        words = tail(log, since=entry.log_start, lines=1).removeprefix(f"agon {name}: ")
+        return Unavailable(words or f"The {name} refuses the configuration.", code="bad_configuration")
+    words = tail(log, since=entry.log_start)
     return Unavailable(
-        f"The {name} keeps ending, so the arena stops. The end of {log}:\n{last_words}", code="process_failed"
+        f"The {name} keeps ending, so the arena stops. The end of {log}:\n{words}", code="process_failed"
     )
 
 
