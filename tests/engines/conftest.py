@@ -1,8 +1,12 @@
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from agon.engines.catalogue import SMOLLM2, built_in
 from agon.engines.scripted import ScriptedServer
+from agon.engines.weights import WeightStore
 
 
 @pytest.fixture
@@ -10,3 +14,10 @@ async def scripted() -> AsyncIterator[ScriptedServer]:
     """A real server on a free port, with two models."""
     async with ScriptedServer(["m", "n"]) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """The real model, fetched once for all test runs on this machine."""
+    cache = Path(os.environ.get("AGON_TEST_MODELS") or Path.home() / ".cache" / "agon-tests" / "models")
+    return WeightStore(cache).ensure(built_in(SMOLLM2).weights)

@@ -1,7 +1,6 @@
 import asyncio
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import cast
+from collections.abc import AsyncIterator
 
 import pytest
 from tests.engines.helpers import ask, collect, collect_into, raw_server, until
@@ -158,7 +157,7 @@ async def test_nobody_there(scripted: ScriptedServer) -> None:
 
 async def test_closing_the_iterator_frees_the_slot(scripted: ScriptedServer, engine: OpenAiEngine) -> None:
     scripted.configure("m", rate_tokens_per_s=50)
-    answer = cast("AsyncGenerator[Piece | Finish, None]", engine.generate(ask()))
+    answer = engine.generate(ask())
     await anext(answer)
     assert scripted.counters("m").active == 1
     await answer.aclose()

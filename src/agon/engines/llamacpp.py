@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -71,12 +71,9 @@ class LlamaCppEngine:
                 raise _closed(self._name)
             if self._server is None:
                 self._server = await asyncio.to_thread(self._load)
-        async with aclosing(self._generate(_WARM_UP)) as answer:
+        async with aclosing(self.generate(_WARM_UP)) as answer:
             async for _ in answer:
                 pass
-
-    def generate(self, request: GenerationRequest) -> AsyncIterator[Piece | Finish]:
-        return self._generate(request)
 
     async def close(self) -> None:
         self._closed = True
@@ -117,7 +114,7 @@ class LlamaCppEngine:
         held.clear()
         give_back_memory()
 
-    async def _generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
         run = await self._start(request)
         reader = AnswerReader()
         try:
@@ -144,7 +141,8 @@ class LlamaCppEngine:
                 await self._slots.acquire()
         except TimeoutError:
             raise EngineRejected(f"All slots of {self._name} are taken.", code=BUSY_CODE) from None
-        run = _Run(self._options.max_seconds, on_end=self._end)
+        budget_s = self._options.max_seconds if request.budget_s is None else request.budget_s
+        run = _Run(min(self._options.max_seconds, budget_s), on_end=self._end)
         self._runs.add(run)
         try:
             self._threads.submit(run.work, self._loaded(), self._body(request))

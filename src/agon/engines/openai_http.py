@@ -93,7 +93,7 @@ class OpenAiEngine:
 
     async def warm_up(self) -> None:
         try:
-            async with aclosing(self._generate(WARM_UP)) as answer:
+            async with aclosing(self.generate(WARM_UP)) as answer:
                 async for _ in answer:
                     pass
         except EngineRejected as error:
@@ -101,15 +101,12 @@ class OpenAiEngine:
             if error.code != EMPTY_CODE:
                 raise
 
-    def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish]:
-        return self._generate(request)
-
     async def close(self) -> None:
         self._closed = True
         if self._session is not None:
             await self._session.close()
 
-    async def _generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
         reader = AnswerReader(secret=self._api_key)
         clock = _Clock(self._patience)
         try:
