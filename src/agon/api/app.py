@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from agon import bootstrap
 from agon.api import errors
 from agon.api.middleware import Guard, Measure
 from agon.api.routes import admin, battles, boards, chat, health
+from agon.bootstrap.gateway import gateway
 from agon.config import Settings
 from agon.telemetry import Metrics
 
@@ -25,8 +25,8 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with bootstrap.gateway(settings, measured) as gateway:
-            app.state.gateway = gateway
+        async with gateway(settings, measured) as opened:
+            app.state.gateway = opened
             yield
 
     app = FastAPI(

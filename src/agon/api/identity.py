@@ -7,7 +7,7 @@ from fastapi import Depends, Request, Response
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import HTTPConnection
 
-from agon.bootstrap import Gateway
+from agon.bootstrap.gateway import Gateway
 from agon.core.errors import NotAllowed
 
 COOKIE = "agon_voter"

@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agon.bootstrap import ensure_admin_key, revoke_admin_keys
+    from agon.bootstrap.ledger import ensure_admin_key, revoke_admin_keys
     from agon.config import load_settings
 
     settings = load_settings()

@@ -10,7 +10,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     del args
-    from agon.bootstrap import migrate_ledger
+    from agon.bootstrap.ledger import migrate_ledger
     from agon.config import load_settings
 
     applied = asyncio.run(migrate_ledger(load_settings()))

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings) -> None:
-    from agon.bootstrap import runner
+    from agon.bootstrap.runner import runner
 
     task = asyncio.current_task()
     assert task is not None

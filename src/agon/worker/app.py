@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 from celery import Celery
 
 from agon.boards.live import LiveBoard
-from agon.bootstrap import jobs_app, live_board
+from agon.bootstrap.addresses import jobs
+from agon.bootstrap.worker import live_board
 from agon.config import Settings
 from agon.core.errors import Unavailable
 from agon.stores.jobs import REFRESH_BOARD
@@ -46,7 +47,7 @@ def run_worker(settings: Settings) -> None:
     loop = LoopThread()
     stack = AsyncExitStack()
     keeper = BoardKeeper(loop.run(stack.enter_async_context(live_board(settings)), timeout_s=_TASK_S))
-    app = jobs_app(settings)
+    app = jobs(settings)
     register_tasks(app, keeper, loop)
     loop.spawn(keeper.sweep())
     # Threads: the model that scores answers will be shared by all of them.

@@ -7,7 +7,8 @@ from fastapi import APIRouter
 from agon.api.errors import documented
 from agon.api.identity import Admin, Parts
 from agon.api.schemas import ContestantOut, ContestantPatch, ContestantsOut
-from agon.bootstrap import Gateway, contestant_of
+from agon.bootstrap.contestants import contestant_of
+from agon.bootstrap.gateway import Gateway
 from agon.config import ContestantSettings
 from agon.core.contestants import Contestant, ContestantState, Origin
 from agon.core.errors import NotFound

@@ -11,7 +11,7 @@ from agon.api.identity import Parts
 from agon.api.schemas import BoardOut, LimitsOut, ModelOut, ModelsOut, StatusOut, shown_state
 from agon.api.streams import encode, event_stream
 from agon.arena.notices import notices
-from agon.bootstrap import Gateway
+from agon.bootstrap.gateway import Gateway
 from agon.core.errors import NotFound
 
 router = APIRouter(prefix="/arena", tags=["boards"])

@@ -14,7 +14,7 @@ from agon.api.identity import Parts, Person, cookie_header, known_person, parts
 from agon.api.schemas import ChatBody, ChatOut, ConversationOut, UsageOut
 from agon.api.streams import conversation_frames, event_stream, named
 from agon.arena.conversations import Arena, Ask
-from agon.bootstrap import Gateway
+from agon.bootstrap.gateway import Gateway
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.errors import AgonError, Conflict, InvalidInput, NotAllowed, Unavailable
 from agon.core.events import Position

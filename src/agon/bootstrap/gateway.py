@@ -1,0 +1,103 @@
+"""The parts of a gateway."""
+
+import os
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from agon.arena.conversations import Arena, Chance
+from agon.arena.roster import Contestants
+from agon.bootstrap.addresses import jobs as jobs_of
+from agon.bootstrap.addresses import store_urls
+from agon.config import Settings
+from agon.core.conversation import Limits
+from agon.core.ports import BoardStore
+from agon.stores.jobs import BoardJobs
+from agon.stores.postgres.answers import PostgresAnswers
+from agon.stores.postgres.contestants import PostgresAdminKeys, PostgresContestants
+from agon.stores.postgres.conversations import PostgresConversations
+from agon.stores.postgres.database import Database
+from agon.stores.postgres.votes import PostgresVotes
+from agon.stores.redis.boards import RedisBoards
+from agon.stores.redis.bus import RedisBus
+from agon.telemetry import Metrics
+
+_COOKIE_KEY_FILE = "cookie-secret"
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What the HTTP routes are given."""
+
+    settings: Settings
+    secret: str
+    limits: Limits
+    arena: Arena
+    contestants: Contestants
+    boards: BoardStore
+    jobs: BoardJobs
+    admin_keys: PostgresAdminKeys
+    metrics: Metrics
+
+
+def limits_of(settings: Settings) -> Limits:
+    return Limits(settings.limits.prompt_chars, settings.limits.turns, settings.limits.answer_tokens)
+
+
+@asynccontextmanager
+async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gateway]:
+    """The parts of a gateway, open while the block runs."""
+    database_url, redis_url = store_urls(settings)
+    prefix = settings.stores.redis_prefix
+    async with AsyncExitStack() as stack:
+        database = Database(database_url)
+        await database.open()
+        stack.push_async_callback(database.close)
+        bus = RedisBus(redis_url, prefix=prefix)
+        stack.push_async_callback(bus.close)
+        boards = RedisBoards(redis_url, prefix=prefix)
+        stack.push_async_callback(boards.close)
+        votes = PostgresVotes(database)
+        stack.push_async_callback(votes.close)
+        answers = PostgresAnswers(database)
+        stack.push_async_callback(answers.close)
+        jobs = BoardJobs(jobs_of(settings))
+        stack.push_async_callback(jobs.close)
+        contestants = Contestants(PostgresContestants(database), bus, time.monotonic)
+        limits = limits_of(settings)
+        arena = Arena(
+            conversations=PostgresConversations(database),
+            answers=answers,
+            votes=votes,
+            contestants=contestants,
+            bus=bus,
+            limits=limits,
+            chance=Chance(secrets.SystemRandom().random, uuid4),
+        )
+        yield Gateway(
+            settings=settings,
+            secret=settings.secret or kept_secret(settings.data_dir),
+            limits=limits,
+            arena=arena,
+            contestants=contestants,
+            boards=boards,
+            jobs=jobs,
+            admin_keys=PostgresAdminKeys(database),
+            metrics=metrics,
+        )
+
+
+def kept_secret(data_dir: Path) -> str:
+    """The secret that signs cookies, made at the first start and kept in the data folder."""
+    path = data_dir / _COOKIE_KEY_FILE
+    data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    except FileExistsError:
+        pass
+    return path.read_text("ascii")

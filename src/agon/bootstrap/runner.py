@@ -1,0 +1,94 @@
+"""The parts of a runner: engines, and the loop that owns them."""
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+from agon.bootstrap.addresses import store_urls
+from agon.bootstrap.contestants import configured_contestants, follow_configuration, sync_contestants, tell_operator
+from agon.config import Settings
+from agon.core.contestants import Contestant
+from agon.core.generation import Engine
+from agon.dispatch.policy import Policy
+from agon.dispatch.pool import EngineFactory
+from agon.dispatch.runner import Runner, RunnerSettings
+from agon.engines.catalogue import default_contestants
+from agon.engines.choice import weights_of
+from agon.engines.embedded import EmbeddedEngine
+from agon.engines.llamacpp import LlamaCppOptions
+from agon.engines.openai_http import OpenAiEngine
+from agon.engines.weights import WeightStore
+from agon.stores.postgres.answers import PostgresAnswers
+from agon.stores.postgres.contestants import PostgresContestants
+from agon.stores.postgres.database import Database
+from agon.stores.redis.bus import RedisBus
+
+
+@asynccontextmanager
+async def runner(settings: Settings) -> AsyncGenerator[Runner]:
+    """A runner with the configured contestants in the ledger."""
+    database_url, redis_url = store_urls(settings)
+    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    async with AsyncExitStack() as stack:
+        database = Database(database_url)
+        await database.open()
+        stack.push_async_callback(database.close)
+        bus = RedisBus(redis_url, prefix=settings.stores.redis_prefix, runner=name)
+        stack.push_async_callback(bus.close)
+        answers = PostgresAnswers(database, temperature=settings.sampling.temperature, top_p=settings.sampling.top_p)
+        stack.push_async_callback(answers.close)
+        contestants = PostgresContestants(database)
+        weights = WeightStore(settings.data_dir / "models")
+        await sync_contestants(await configured_contestants(settings, weights), contestants)
+        watching = asyncio.create_task(follow_configuration(weights, contestants))
+        stack.callback(watching.cancel)
+        policy = Policy(settings.limits.battle_deadline_s, settings.limits.other_deadline_s)
+        yield Runner(
+            RunnerSettings(name, policy),
+            answers=answers,
+            contestants=contestants,
+            bus=bus,
+            make_engine=engine_factory(settings, weights),
+            monotonic_s=time.monotonic,
+        )
+
+
+def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
+    """How a contestant's engine is made."""
+    embedded = sum(entry.url is None for entry in settings.contestants) or len(default_contestants())
+    options = llamacpp_options(settings, engines=embedded)
+
+    def make(contestant: Contestant, progress: Callable[[str], None]) -> Engine:
+        def say(words: str) -> None:
+            progress(words)
+            tell_operator(contestant.name, words)
+
+        if contestant.url is None:
+            found = weights_of(contestant.name, contestant.model, contestant.sha256)
+            return EmbeddedEngine(contestant.name, found, weights, options, say)
+        return OpenAiEngine(
+            contestant.url,
+            contestant.model,
+            api_key=os.environ.get(contestant.key_env) if contestant.key_env else None,
+            max_connections=contestant.max_concurrent + 1,
+        )
+
+    return make
+
+
+def llamacpp_options(settings: Settings, *, engines: int) -> LlamaCppOptions:
+    """The options of embedded engines that share this machine."""
+    ours = settings.engine
+    shared = LlamaCppOptions.for_machine(cores=os.cpu_count() or 1, engines=engines)
+    return replace(
+        shared,
+        n_threads=ours.threads or shared.n_threads,
+        n_parallel=ours.slots,
+        n_ctx_per_slot=ours.context_tokens,
+        max_seconds=ours.answer_seconds or shared.max_seconds,
+    )
