@@ -99,6 +99,8 @@ class ContestantSettings(_Section):
     def _one_source(self) -> "ContestantSettings":
         if (self.url is None) == (self.weights is None):
             raise ValueError("give either url (an OpenAI-compatible server) or weights (a model to run here)")
+        if self.key_env is not None and self.key_env.startswith("AGON_"):
+            raise ValueError("key_env may not name one of Agon's own variables")
         if self.url is not None and self.sha256 is not None:
             raise ValueError("sha256 belongs to weights, not to a url")
         if self.weights is not None and (self.key_env is not None or self.model is not None):

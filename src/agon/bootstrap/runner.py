@@ -49,7 +49,7 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
         stack.callback(watching.cancel)
         policy = Policy(settings.limits.battle_deadline_s, settings.limits.other_deadline_s)
         yield Runner(
-            RunnerSettings(name, policy),
+            RunnerSettings(name, policy, tell_operator),
             answers=answers,
             contestants=contestants,
             bus=bus,

@@ -66,11 +66,17 @@ class Member:
 
 
 class EnginePool:
-    """Keeps one engine for each contestant. `on_ready` is told of each member whose engine is up for the first time."""
+    """Keeps one engine for each contestant.
 
-    def __init__(self, make: EngineFactory, on_ready: Callable[[Member], None]) -> None:
+    `on_ready` is told of each member whose engine is up for the first time, `tell` the operator of what changes.
+    """
+
+    def __init__(
+        self, make: EngineFactory, *, on_ready: Callable[[Member], None], tell: Callable[[str, str], None]
+    ) -> None:
         self._make = make
         self._on_ready = on_ready
+        self._tell = tell
         self._members: dict[str, Member] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._retiring: set[asyncio.Task[None]] = set()
@@ -156,13 +162,12 @@ class EnginePool:
         try:
             await member.engine.warm_up()
         except AgonError as error:
-            if member.detail != error.message:
-                log.warning("%s is not ready: %s", name, error.message)
             member.state = EngineState.FAILED
             member.detail = error.message
+            self._tell(name, f"not ready. {error.message}")
             return False
         member.ready()
-        log.info("%s is ready", name)
+        self._tell(name, "ready")
         return True
 
 

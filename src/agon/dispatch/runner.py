@@ -27,6 +27,8 @@ class RunnerSettings:
     name: str
     """Unique among the runners that share a bus."""
     policy: Policy
+    tell: Callable[[str, str], None]
+    """Tells the operator about a contestant, in words."""
 
 
 class Runner:
@@ -48,7 +50,7 @@ class Runner:
         self._contestants = contestants
         self._bus = bus
         self._around = Surroundings(answers, bus, settings.policy, monotonic_s)
-        self._pool = EnginePool(make_engine, self._serve_in_background)
+        self._pool = EnginePool(make_engine, on_ready=self._serve_in_background, tell=settings.tell)
         self._runs: dict[AnswerRef, AnswerRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
