@@ -3,7 +3,7 @@ import { safeAddress } from '../src/markdown/dom'
 import { finishedCount, parse } from '../src/markdown/parse'
 import { StreamRenderer } from '../src/markdown/stream'
 
-const LABELS = { copy: 'Copy', image: 'Picture' }
+const LABELS = { copy: 'Copy', image: 'Picture', done: 'done', open: 'open' }
 
 function renderer(): { root: HTMLElement; stream: StreamRenderer } {
   const root = document.createElement('div')
@@ -22,7 +22,9 @@ function blocks(root: HTMLElement): string {
   return [...root.children].map((child) => (child === tail ? child.innerHTML : child.outerHTML)).join('')
 }
 
-const ALLOWED_ATTRIBUTES = new Set(['href', 'target', 'rel', 'class', 'type', 'tabindex', 'start', 'disabled', 'data-copy', 'data-align'])
+const ALLOWED_ATTRIBUTES = new Set(
+  ['href', 'target', 'rel', 'class', 'type', 'tabindex', 'start', 'disabled', 'aria-label', 'data-copy', 'data-align'],
+)
 
 const HOSTILE = [
   '<script>alert(1)</script>',

@@ -67,6 +67,8 @@ export const en = {
   'answer.empty': 'The model gave an empty answer.',
   'answer.copy': 'Copy',
   'answer.copied': 'Copied',
+  'answer.task.done': 'done',
+  'answer.task.open': 'open',
   'answer.image': 'Picture, not loaded',
   'answer.regenerate': 'Regenerate',
   'answer.announce': '{who}: {status}',

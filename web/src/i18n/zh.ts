@@ -69,6 +69,8 @@ export const zh: Record<Key, string> = {
   'answer.empty': '模型给出了空的回答。',
   'answer.copy': '复制',
   'answer.copied': '已复制',
+  'answer.task.done': '已完成',
+  'answer.task.open': '未完成',
   'answer.image': '图片（未加载）',
   'answer.regenerate': '重新生成',
   'answer.announce': '{who}：{status}',

@@ -11,6 +11,8 @@ import type { MathToken } from './parse'
 export interface Labels {
   copy: string
   image: string
+  done: string
+  open: string
 }
 
 const SAFE_PROTOCOLS = new Set(['http:', 'https:', 'mailto:'])
@@ -76,7 +78,7 @@ export class Builder {
       case 'codespan':
         return element('code', (token as Tokens.Codespan).text)
       case 'checkbox':
-        return checkbox((token as Tokens.Checkbox).checked)
+        return this.#checkbox((token as Tokens.Checkbox).checked)
       case 'link':
         return this.#link(token as Tokens.Link)
       case 'image':
@@ -146,6 +148,15 @@ export class Builder {
     return figure
   }
 
+  #checkbox(checked: boolean): HTMLElement {
+    const box = document.createElement('input')
+    box.type = 'checkbox'
+    box.disabled = true
+    box.checked = checked
+    box.setAttribute('aria-label', checked ? this.labels.done : this.labels.open)
+    return box
+  }
+
   #link(token: Tokens.Link): Node {
     const href = safeAddress(token.href)
     if (href === null) return this.build(token.tokens)
@@ -179,14 +190,6 @@ function outward(anchor: HTMLElement, href: string): HTMLElement {
   anchor.setAttribute('target', '_blank')
   anchor.setAttribute('rel', 'noopener noreferrer nofollow ugc')
   return anchor
-}
-
-function checkbox(checked: boolean): HTMLElement {
-  const box = document.createElement('input')
-  box.type = 'checkbox'
-  box.disabled = true
-  box.checked = checked
-  return box
 }
 
 function scrollable(className: string, child: HTMLElement): HTMLElement {
