@@ -55,19 +55,16 @@ class PostgresAnswers:
     async def _commit(self, outcomes: Sequence[Outcome]) -> list[Settlement | AgonError]:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(sql("settle_answers"), *_columns(outcomes))
-            written = {(row["conversation"], row["turn"], row["side"]) for row in rows}
-            failed = [
-                outcome
-                for outcome in outcomes
-                if outcome.state is AnswerState.FAILED and _place(outcome.ref) in written
-            ]
+            written = {row["place"] - 1 for row in rows}
+            failed = [outcomes[place] for place in sorted(written) if outcomes[place].state is AnswerState.FAILED]
             battles = [outcome.ref.conversation for outcome in failed]
             await connection.execute(
                 sql("void_battles"), battles, [_void_reason(outcome.ref.side) for outcome in failed]
             )
             reasons = {row["id"]: row["void_reason"] for row in await connection.fetch(sql("void_reasons"), battles)}
         return [
-            Settlement(_place(outcome.ref) in written, reasons.get(outcome.ref.conversation)) for outcome in outcomes
+            Settlement(place in written, reasons.get(outcome.ref.conversation))
+            for place, outcome in enumerate(outcomes)
         ]
 
 

@@ -15,18 +15,19 @@ where t.conversation = $1 and t.turn <= $2 and a.side = $3
 order by t.turn;
 
 -- name: settle_answers
--- The ends of many answers; only the current attempt of a pending answer is written.
+-- The ends of many answers; only the current attempt of a pending answer is written. Returns places from 1.
 update answers a
 set state = s.state, text = s.text, finish_reason = s.finish_reason, error = s.error,
     prompt_tokens = s.prompt_tokens, completion_tokens = s.completion_tokens,
     ttft_ms = s.ttft_ms, duration_ms = s.duration_ms, settled_at = clock_timestamp()
 from unnest($1::uuid[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
             $9::int[], $10::int[], $11::float8[], $12::float8[])
+     with ordinality
      as s (conversation, turn, side, attempt, state, text, finish_reason, error,
-           prompt_tokens, completion_tokens, ttft_ms, duration_ms)
+           prompt_tokens, completion_tokens, ttft_ms, duration_ms, place)
 where a.conversation = s.conversation and a.turn = s.turn and a.side = s.side
   and a.attempt = s.attempt and a.state = 'pending'
-returning a.conversation, a.turn, a.side;
+returning s.place;
 
 -- name: void_battles
 -- A battle with a failed side is void, once and for all.
