@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from agon.config import ContestantName
 from agon.core.board import Board
@@ -41,10 +41,14 @@ class SideBySideBody(PromptBody):
 
 
 class ChatBody(PromptBody):
-    """A prompt for one model. `session_id` goes on with an earlier chat, with its model."""
+    """A prompt for one model.
+
+    `session_id` goes on with a chat of yours: the id that an answer gave, or a name of your own, which starts a chat
+    when it is new.
+    """
 
     model: ContestantName | None = Field(default=None, examples=["smollm2-135m-instruct"])
-    session_id: UUID | None = None
+    session_id: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     max_tokens: int | None = None
 
 
@@ -168,16 +172,16 @@ class VoteOut(BaseModel):
 
 
 class UsageOut(BaseModel):
-    """Sizes of an answer, in characters: engines count tokens differently, or not at all."""
+    """Tokens as the engine counted them; `null` where it did not."""
 
-    prompt_chars: int
-    answer_chars: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
 
 
 class ChatOut(BaseModel):
     """A whole answer."""
 
-    session_id: UUID
+    session_id: str
     turn: int
     text: str
     finish_reason: str

@@ -94,7 +94,7 @@ class Arena:
             if entry.contestant.name in (pairing.a, pairing.b):
                 _check_room(entry)
         sides = {Side.A: pairing.a, Side.B: pairing.b}
-        return await self._start(Kind.BATTLE, ask, turn, sides, pairing.propensity)
+        return await self._start(Kind.BATTLE, ask, turn, sides, propensity=pairing.propensity)
 
     async def start_side_by_side(self, ask: Ask, a: str, b: str) -> Conversation:
         if a == b:
@@ -102,10 +102,10 @@ class Arena:
         turn = self._turn(ask)
         _check_room(await self._contestants.named(a, "models.a"))
         _check_room(await self._contestants.named(b, "models.b"))
-        return await self._start(Kind.SIDE_BY_SIDE, ask, turn, {Side.A: a, Side.B: b}, None)
+        return await self._start(Kind.SIDE_BY_SIDE, ask, turn, {Side.A: a, Side.B: b})
 
-    async def start_chat(self, ask: Ask, model: str | None) -> Conversation:
-        """`model` may be left out: then the first one that is ready answers."""
+    async def start_chat(self, ask: Ask, model: str | None, *, session: UUID | None = None) -> Conversation:
+        """`model` may be left out: then the first one that is ready answers. `session` is the id to start it under."""
         turn = self._turn(ask)
         if model is None:
             playable = (await self._contestants.roster()).playable
@@ -113,7 +113,7 @@ class Arena:
                 raise Unavailable("No model is ready.", code="no_model_ready")
             model = playable[0].contestant.name
         _check_room(await self._contestants.named(model, "model"))
-        return await self._start(Kind.CHAT, ask, turn, {Side.A: model}, None)
+        return await self._start(Kind.CHAT, ask, turn, {Side.A: model}, session=session)
 
     async def add_turn(self, conversation: UUID, ask: Ask) -> Conversation:
         turn = self._turn(ask)
@@ -201,9 +201,16 @@ class Arena:
         return NewTurn(ask.prompt, self._chance.seed(), tokens, ask.idempotency_key)
 
     async def _start(
-        self, kind: Kind, ask: Ask, turn: NewTurn, contestants: Mapping[Side, str], propensity: float | None
+        self,
+        kind: Kind,
+        ask: Ask,
+        turn: NewTurn,
+        contestants: Mapping[Side, str],
+        *,
+        propensity: float | None = None,
+        session: UUID | None = None,
     ) -> Conversation:
-        new = NewConversation(self._chance.new_id(), kind, ask.person, contestants, turn, propensity)
+        new = NewConversation(session or self._chance.new_id(), kind, ask.person, contestants, turn, propensity)
         started, fresh = await self._conversations.start(new)
         if fresh:
             await self._enqueue(_refs(started, started.last_turn))

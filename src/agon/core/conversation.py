@@ -51,6 +51,9 @@ class Answer:
     text: str | None = None
     """`None` while pending."""
     finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    """As the engine counted them, if it did."""
+    completion_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Direct chat with one model: wait for the answer, stream it, be told where to watch it, or talk over a WebSocket."""
 
 from contextlib import suppress
-from typing import Annotated, Any
-from uuid import UUID, uuid4
+from typing import Annotated
+from uuid import UUID, uuid4, uuid5
 
 from fastapi import APIRouter, Header, Response, WebSocket
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from agon.api.streams import conversation_frames, event_stream, named
 from agon.arena.conversations import Arena, Ask
 from agon.bootstrap.gateway import Gateway
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
-from agon.core.errors import AgonError, Conflict, InvalidInput, NotAllowed, Unavailable
+from agon.core.errors import AgonError, Conflict, InvalidInput, NotAllowed, NotFound, Unavailable
 from agon.core.events import Position
 
 router = APIRouter(tags=["chat"])
@@ -49,7 +49,7 @@ async def chat(  # noqa: PLR0917 - the framework passes them by name
         return stream
     async for _ in followed:
         pass
-    return _whole(await gateway.arena.find(person, conversation.id))
+    return _whole(await gateway.arena.find(person, conversation.id), body.session_id)
 
 
 @router.websocket("/chat")
@@ -75,7 +75,8 @@ async def _exchange(socket: WebSocket, gateway: Gateway, person: UUID, message: 
         body = _parse(message, gateway.settings.limits.body_bytes)
         conversation = await _ask(gateway.arena, body, person, None)
         turn = conversation.last_turn.number
-        await socket.send_json({"event": "session", "session_id": str(conversation.id), "turn": turn})
+        session = body.session_id or str(conversation.id)
+        await socket.send_json({"event": "session", "session_id": session, "turn": turn})
         async for sent in gateway.arena.follow(person, conversation.id, _before(conversation)):
             if sent is not None:
                 name, data = named(sent.event)
@@ -103,7 +104,9 @@ async def _ask(arena: Arena, body: ChatBody, person: UUID, key: str | None) -> C
     ask = Ask(person, body.prompt, key, body.max_tokens)
     if body.session_id is None:
         return await arena.start_chat(ask, body.model)
-    found = await arena.find(person, body.session_id)
+    found = await _session(arena, person, body.session_id)
+    if found is None:
+        return await arena.start_chat(ask, body.model, session=uuid5(person, body.session_id))
     if found.kind is not Kind.CHAT:
         raise Conflict("This conversation is not a chat.", code="not_a_chat", field="session_id")
     if body.model is not None and body.model != found.contestants[Side.A]:
@@ -111,17 +114,31 @@ async def _ask(arena: Arena, body: ChatBody, person: UUID, key: str | None) -> C
     return await arena.add_turn(found.id, ask)
 
 
+async def _session(arena: Arena, person: UUID, name: str) -> Conversation | None:
+    """The person's conversation with that id, or the chat that they started under that name."""
+    candidates = [uuid5(person, name)]
+    with suppress(ValueError):
+        candidates.insert(0, UUID(name))
+    for candidate in candidates:
+        with suppress(NotFound):
+            return await arena.find(person, candidate)
+    return None
+
+
 def _before(conversation: Conversation) -> Position:
     """The position at the start of the last turn."""
     return Position(conversation.last_turn.number)
 
 
-def _whole(conversation: Conversation) -> ChatOut:
+def _whole(conversation: Conversation, name: str | None) -> ChatOut:
     turn = conversation.last_turn
     answer = turn.answers[Side.A]
     if answer.state is AnswerState.FAILED:
         raise Unavailable("The model could not complete its answer.", code="answer_failed")
-    text = answer.text or ""
-    usage = UsageOut(prompt_chars=len(turn.prompt), answer_chars=len(text))
-    fields: dict[str, Any] = {"session_id": conversation.id, "turn": turn.number, "text": text, "usage": usage}
-    return ChatOut(**fields, finish_reason=answer.finish_reason or "stopped")
+    return ChatOut(
+        session_id=name or str(conversation.id),
+        turn=turn.number,
+        text=answer.text or "",
+        finish_reason=answer.finish_reason or "stopped",
+        usage=UsageOut(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens),
+    )

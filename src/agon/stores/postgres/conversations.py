@@ -124,7 +124,13 @@ def _turn(rows: Sequence[Record]) -> Turn:
     first = rows[0]
     answers = {
         Side(row["side"]): Answer(
-            Side(row["side"]), AnswerState(row["state"]), row["attempt"], row["text"], row["finish_reason"]
+            side=Side(row["side"]),
+            state=AnswerState(row["state"]),
+            attempt=row["attempt"],
+            text=row["text"],
+            finish_reason=row["finish_reason"],
+            prompt_tokens=row["prompt_tokens"],
+            completion_tokens=row["completion_tokens"],
         )
         for row in rows
     }

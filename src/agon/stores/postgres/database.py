@@ -31,6 +31,8 @@ async def translated() -> AsyncGenerator[None]:
     """Turn the errors of a lost or overloaded server into `Unavailable`; a broken statement stays a bug."""
     try:
         yield
+    except asyncpg.UniqueViolationError as error:
+        raise Conflict("Somebody has just written the same; try again.", code="written_twice") from error
     except asyncpg.ForeignKeyViolationError as error:
         raise Conflict("The ledger lacks something this refers to.", code="missing_reference") from error
     except _GONE as error:

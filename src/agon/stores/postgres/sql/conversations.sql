@@ -40,7 +40,7 @@ where c.id = $1;
 -- name: find_turns
 -- A conversation's turns with their answers, one row a side, in order.
 select t.turn, t.prompt, t.seed, t.max_tokens, t.idempotency_key, t.created_at,
-       a.side, a.state, a.attempt, a.text, a.finish_reason
+       a.side, a.state, a.attempt, a.text, a.finish_reason, a.prompt_tokens, a.completion_tokens
 from turns t join answers a using (conversation, turn)
 where t.conversation = $1
 order by t.turn, a.side;
