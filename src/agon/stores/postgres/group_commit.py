@@ -57,11 +57,11 @@ class GroupCommit(Generic[Item, Result]):
                 results = await self._patiently([item for item, _ in batch])
             except AgonError as error:
                 results = [error] * len(batch)
-            except BaseException as error:
+            except Exception as error:  # noqa: BLE001 - a bug is raised to those who wait, and hurts no other batch
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(error)
-                raise
+                continue
             for (_, future), result in zip(batch, results, strict=True):
                 _resolve(future, result)
 

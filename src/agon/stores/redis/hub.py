@@ -95,12 +95,11 @@ class StreamHub:
             for key, entries in by_stream(replies):
                 if key == self._wake:
                     wake_position = entries[-1][0]
-                else:
+                elif self._positions.get(key) == streams[key]:
+                    # Otherwise the stream was left and joined again meanwhile, and must be read from its start.
                     self._hand_out(key, entries)
 
     def _hand_out(self, key: str, entries: list[tuple[str, dict[str, str]]]) -> None:
-        if key not in self._positions:
-            return
         self._positions[key] = entries[-1][0]
         for entry, fields in entries:
             for queue in self._watchers[key]:

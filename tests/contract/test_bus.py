@@ -1,0 +1,273 @@
+"""The contract of `Bus`."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from uuid import UUID, uuid4
+
+import pytest
+
+from agon.core.contestants import EngineState, EngineStatus
+from agon.core.conversation import AnswerState, Side
+from agon.core.errors import Unavailable
+from agon.core.events import Event, Packet, Settled, Void
+from agon.core.ports import AnswerRef
+from agon.stores.redis.bus import RedisBus
+from agon.stores.redis.client import Client, Keys
+
+
+def ref(contestant: str = "north", *, conversation: UUID | None = None, side: Side = Side.A) -> AnswerRef:
+    return AnswerRef(conversation or uuid4(), 1, side, contestant)
+
+
+def packet(number: int) -> Packet:
+    return Packet(1, Side.A, 1, number, "x", opening=number == 0)
+
+
+async def taken(bus: RedisBus, contestant: str = "north") -> AnswerRef:
+    """The next answer; the first look at a new queue may only make it."""
+    for _ in range(10):
+        found = await bus.take(contestant, 0.5)
+        if found is not None:
+            return found
+    raise AssertionError("the queue stayed empty")
+
+
+async def next_events(events: AsyncGenerator[Event | None], count: int) -> list[Event]:
+    """The next events, quiet seconds left out."""
+    found: list[Event] = []
+    async with asyncio.timeout(20):
+        while len(found) < count:
+            event = await anext(events)
+            found += [] if event is None else [event]
+    return found
+
+
+async def test_answers_leave_a_queue_in_their_order_and_once(bus: RedisBus, other_bus: RedisBus) -> None:
+    refs = [ref() for _ in range(6)]
+    await bus.enqueue([*refs, ref("south")])
+    first = await taken(other_bus)
+    rest = [await taken(one) for one in (bus, other_bus, bus, other_bus, bus)]
+    assert [first, *rest] == refs
+    assert await bus.take("north", 0.01) is None
+    assert (await taken(bus, "south")).contestant == "south"
+
+
+async def test_one_who_waits_is_handed_what_comes(bus: RedisBus, other_bus: RedisBus) -> None:
+    await other_bus.take("north", 0.01)
+    waiting = asyncio.create_task(taken(other_bus))
+    await asyncio.sleep(0.05)
+    given = ref()
+    await bus.enqueue([given])
+    assert await waiting == given
+
+
+async def test_one_of_many_gets_the_claim(bus: RedisBus, other_bus: RedisBus) -> None:
+    given = ref()
+    results = await asyncio.gather(*((bus, other_bus)[n % 2].claim(given, f"runner {n}") for n in range(20)))
+    assert sum(results) == 1
+    await bus.release(given)
+    assert await bus.claim(given, "another")
+
+
+async def test_an_answer_in_a_queue_can_be_claimed_but_is_not_unclaimed(bus: RedisBus) -> None:
+    queued, claimed, forgotten = ref(), ref(), ref()
+    await bus.enqueue([queued])
+    assert await bus.claim(claimed, "one")
+    assert await bus.unclaimed([queued, claimed, forgotten]) == [forgotten]
+    assert await bus.claim(queued, "one")
+    assert await bus.unclaimed([]) == []
+
+
+async def test_only_its_holder_keeps_a_claim(bus: RedisBus, redis: Client, key_prefix: str) -> None:
+    given = ref()
+    key = Keys(key_prefix).claim(given)
+    assert await bus.claim(given, "one")
+    assert 0 < await redis.pttl(key) <= 4000
+    await redis.pexpire(key, 1000)
+    await bus.keep([given], "two")
+    assert await redis.pttl(key) <= 1000
+    await bus.keep([given], "one")
+    assert await redis.pttl(key) > 2000
+    await redis.pexpire(key, 1)
+    await asyncio.sleep(0.02)
+    await bus.keep([given], "one")
+    assert await bus.unclaimed([given]) == [given], "a claim that ran out does not come back by itself"
+
+
+async def test_every_kind_of_event_arrives_as_it_was(bus: RedisBus, other_bus: RedisBus) -> None:
+    conversation = uuid4()
+    events: list[Event] = [
+        Packet(2, Side.B, 3, 17, '光 👩‍🚀\n"quoted"\x00', opening=True),
+        Settled(2, Side.B, 3, AnswerState.DONE, 40, "length"),
+        Settled(2, Side.A, 1, AnswerState.FAILED, 0),
+        Void("Model A could not complete its answer."),
+    ]
+    for event in events:
+        await bus.append(conversation, event)
+    async with aclosing(other_bus.watch(conversation)) as watched:
+        assert await next_events(watched, len(events)) == events
+
+
+async def test_watchers_see_everything_from_the_start_once_whenever_they_come(
+    bus: RedisBus, other_bus: RedisBus
+) -> None:
+    conversation, count = uuid4(), 300
+
+    async def write() -> None:
+        for number in range(count):
+            await bus.append(conversation, packet(number))
+            await asyncio.sleep(0.001)
+
+    async def watch(delay_s: float, upto: int) -> list[Event]:
+        await asyncio.sleep(delay_s)
+        async with aclosing(other_bus.watch(conversation)) as events:
+            return await next_events(events, upto)
+
+    watchers = [watch(0.02 * number, count if number % 3 else 40) for number in range(20)]
+    _, *seen = await asyncio.gather(write(), *watchers)
+    for events in seen:
+        assert events == [packet(number) for number in range(len(events))]
+
+
+async def test_one_who_leaves_and_comes_back_at_once_starts_at_the_beginning(
+    bus: RedisBus, other_bus: RedisBus
+) -> None:
+    """While a read of the stream's end is still under way in the same process."""
+    conversation = uuid4()
+    stop = asyncio.Event()
+
+    async def write() -> int:
+        number = 0
+        while not stop.is_set():
+            await bus.append(conversation, packet(number))
+            number += 1
+        return number
+
+    writer = asyncio.create_task(write())
+    for turn in range(40):
+        async with aclosing(other_bus.watch(conversation)) as events:
+            assert await next_events(events, 3 + turn) == [packet(number) for number in range(3 + turn)]
+    stop.set()
+    assert await writer > 40
+
+
+async def test_streams_do_not_mix(bus: RedisBus, other_bus: RedisBus) -> None:
+    conversations = [uuid4() for _ in range(30)]
+
+    async def follow(conversation: UUID) -> list[Event]:
+        async with aclosing(other_bus.watch(conversation)) as events:
+            return await next_events(events, 5)
+
+    async def write(conversation: UUID, index: int) -> None:
+        for number in range(5):
+            await bus.append(conversation, packet(100 * index + number))
+            await asyncio.sleep(0.005)
+
+    followers = [asyncio.create_task(follow(conversation)) for conversation in conversations]
+    await asyncio.gather(*(write(conversation, index) for index, conversation in enumerate(conversations)))
+    for index, events in enumerate(await asyncio.gather(*followers)):
+        assert events == [packet(100 * index + number) for number in range(5)]
+
+
+async def test_a_quiet_stream_says_so(bus: RedisBus) -> None:
+    async with aclosing(bus.watch(uuid4())) as events, asyncio.timeout(10):
+        assert await anext(events) is None
+
+
+async def test_a_stream_survives_that_everything_is_lost(
+    bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
+) -> None:
+    conversation = uuid4()
+    async with aclosing(other_bus.watch(conversation)) as events:
+        await bus.append(conversation, packet(0))
+        assert await next_events(events, 1) == [packet(0)]
+        await redis.delete(Keys(key_prefix).stream(conversation))
+        await bus.append(conversation, packet(1))
+        assert await next_events(events, 1) == [packet(1)]
+    await bus.enqueue([ref()])
+    await taken(bus)
+    await redis.delete(Keys(key_prefix).queue("north"))
+    again = ref()
+    await bus.enqueue([again])
+    assert await taken(bus) == again
+
+
+async def test_streams_go_away_in_time(bus: RedisBus, redis: Client, key_prefix: str) -> None:
+    conversation = uuid4()
+    key = Keys(key_prefix).stream(conversation)
+    await bus.append(conversation, packet(0))
+    assert 600 < await redis.ttl(key) <= 1800
+    await bus.append(conversation, packet(1), last=True)
+    assert 0 < await redis.ttl(key) <= 60
+
+
+async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: RedisBus) -> None:
+    asked = [ref(), ref("south", side=Side.B)]
+
+    async def hear(listener: RedisBus) -> list[AnswerRef]:
+        heard: list[AnswerRef] = []
+        async for one in listener.stops():
+            heard.append(one)
+            if len(set(heard)) == 2:
+                break
+        return heard
+
+    async with asyncio.timeout(10):
+        listeners = [asyncio.create_task(hear(one)) for one in (bus, other_bus)]
+        while not all(listener.done() for listener in listeners):
+            await bus.stop(asked)
+            await asyncio.sleep(0.05)
+    for listener in listeners:
+        assert set(listener.result()) == set(asked)
+    await bus.stop([])
+
+
+async def test_an_engine_is_what_was_said_last_and_is_forgotten(
+    bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
+) -> None:
+    await bus.announce("north", EngineStatus(EngineState.LOADING, "half of it", 0, 4))
+    await bus.announce("north", EngineStatus(EngineState.READY, "", 2, 4))
+    await bus.enqueue([ref(), ref(), ref("south")])
+    engines = await other_bus.engines(["north", "south", "east"])
+    assert engines == {
+        "north": EngineStatus(EngineState.READY, "", 2, 4, waiting=2),
+        "south": EngineStatus(EngineState.UNKNOWN, waiting=1),
+        "east": EngineStatus(EngineState.UNKNOWN),
+    }
+    key = Keys(key_prefix).engine("north")
+    assert 0 < await redis.pttl(key) <= 5000
+    await redis.pexpire(key, 1)
+    await asyncio.sleep(0.02)
+    assert (await other_bus.engines(["north"]))["north"].state is EngineState.UNKNOWN
+    assert await other_bus.engines([]) == {}
+
+
+CALLS: dict[str, Callable[[RedisBus], Awaitable[object]]] = {
+    "enqueue": lambda bus: bus.enqueue([ref()]),
+    "take": lambda bus: bus.take("north", 0.01),
+    "claim": lambda bus: bus.claim(ref(), "one"),
+    "keep": lambda bus: bus.keep([ref()], "one"),
+    "release": lambda bus: bus.release(ref()),
+    "unclaimed": lambda bus: bus.unclaimed([ref()]),
+    "append": lambda bus: bus.append(uuid4(), packet(0)),
+    "stop": lambda bus: bus.stop([ref()]),
+    "announce": lambda bus: bus.announce("north", EngineStatus(EngineState.READY)),
+    "engines": lambda bus: bus.engines(["north"]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+async def test_without_its_server_the_bus_is_unavailable(call: str) -> None:
+    bus = RedisBus("unix:///nowhere/at/all.sock")
+    with pytest.raises(Unavailable) as refused:
+        await CALLS[call](bus)
+    assert refused.value.code == "bus_unavailable"
+    await bus.close()
+
+
+async def test_a_watcher_outlives_a_bus_that_is_away() -> None:
+    bus = RedisBus("unix:///nowhere/at/all.sock")
+    async with aclosing(bus.watch(uuid4())) as events, asyncio.timeout(10):
+        assert await anext(events) is None
+    await bus.close()
