@@ -125,9 +125,10 @@ async def test_watchers_see_everything_from_the_start_once_whenever_they_come(
             return await next_events(events, upto)
 
     watchers = [watch(0.02 * number, count if number % 3 else 40) for number in range(20)]
-    _, *seen = await asyncio.gather(write(), *watchers)
-    for events in seen:
+    writing = asyncio.create_task(write())
+    for events in await asyncio.gather(*watchers):
         assert events == [packet(number) for number in range(len(events))]
+    await writing
 
 
 async def test_one_who_leaves_and_comes_back_at_once_starts_at_the_beginning(

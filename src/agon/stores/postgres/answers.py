@@ -55,7 +55,7 @@ class PostgresAnswers:
     async def _commit(self, outcomes: Sequence[Outcome]) -> list[Settlement | AgonError]:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(sql("settle_answers"), *_columns(outcomes))
-            written = {row["place"] - 1 for row in rows}
+            written: set[int] = {row["place"] - 1 for row in rows}
             failed = [outcomes[place] for place in sorted(written) if outcomes[place].state is AnswerState.FAILED]
             battles = [outcome.ref.conversation for outcome in failed]
             await connection.execute(
