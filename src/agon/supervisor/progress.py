@@ -18,32 +18,34 @@ KINDS = ("loading", "ready", "failed")
 class Readiness:
     is_ready: bool
     summary: str
+    notices: tuple[str, ...] = ()
 
 
 def probe(url: str) -> Readiness:
     """Ask the gateway; no answer is an answer too."""
-    code, _ = _get(f"{url}/readyz")
-    if code == http.client.OK:
-        return Readiness(True, "")
-    status_code, body = _get(f"{url}/arena/status")
-    return Readiness(False, _summary(body) if status_code == http.client.OK else "starting")
+    is_ready = _get(f"{url}/readyz") is not None
+    status = _get(f"{url}/arena/status")
+    return Readiness(is_ready, "") if status is None else read_status(status, is_ready=is_ready)
 
 
-def _get(url: str) -> tuple[int, bytes]:
+def read_status(body: bytes, *, is_ready: bool) -> Readiness:
     try:
-        with urlopen(url, timeout=PROBE_TIMEOUT_S) as response:  # noqa: S310 - our own gateway's address
-            return cast("int", response.status), cast("bytes", response.read())
-    except (URLError, OSError, http.client.HTTPException):
-        return 0, b""
-
-
-def _summary(body: bytes) -> str:
-    try:
-        counts = cast("dict[str, dict[str, int]]", json.loads(body))["contestants"]
+        status = cast("dict[str, object]", json.loads(body))
+        counts = cast("dict[str, int]", status["contestants"])
+        notices = tuple(cast("list[str]", status["notices"]))
         words = [f"{counts[kind]} {kind}" for kind in KINDS if counts.get(kind)]
     except (ValueError, KeyError, TypeError, AttributeError):
-        words = []
-    return f"models: {', '.join(words)}" if words else "waiting for models"
+        return Readiness(is_ready, "")
+    return Readiness(is_ready, f"models: {', '.join(words)}" if words else "waiting for models", notices)
+
+
+def _get(url: str) -> bytes | None:
+    """The body of a good answer."""
+    try:
+        with urlopen(url, timeout=PROBE_TIMEOUT_S) as response:  # noqa: S310 - our own gateway's address
+            return cast("bytes", response.read())
+    except (URLError, OSError, http.client.HTTPException):
+        return None
 
 
 class Follower:

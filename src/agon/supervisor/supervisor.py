@@ -36,6 +36,8 @@ class Supervisor:
         self._followers: list[Follower] = []
         self._is_stopping = False
         self._was_ready = False
+        self._summary = ""
+        self._news = ""
         self._started_at = time.monotonic()
 
     def run(self) -> int:
@@ -66,14 +68,14 @@ class Supervisor:
         environment = self._options.environment(os.environ, database_url=database_url, redis_url=redis_url)
         self._terminal.show_progress("Bringing the schema up to date")
         self._complete(["migrate"], environment)
-        key = self._complete(["admin-key", "ensure"], environment)
-        if key:
-            self._terminal.say(f"Admin key, shown this once: {key}")
         for name, patience_s in SERVICES.items():
             if not self._is_stopping:
                 self._add_service(
                     Service(name, data_dir=self._options.data_dir, environment=environment, patience_s=patience_s)
                 )
+        # Meanwhile they load; none of them needs the key.
+        if key := self._complete(["admin-key", "ensure"], environment):
+            self._terminal.say(f"Admin key, shown this once: {key}")
 
     def _add_service(self, service: Service) -> None:
         self._followers.append(Follower(service.log))
@@ -138,12 +140,23 @@ class Supervisor:
         if self._was_ready:
             self._terminal.say(line)
         else:
-            self._terminal.show_progress(line)
+            self._news = line
+            self._show(self._summary)
+
+    def _show(self, summary: str) -> None:
+        """How many models are there, and the last thing a process said of them."""
+        self._summary = summary
+        if text := "; ".join(filter(None, (summary, self._news))):
+            self._terminal.show_progress(text)
 
     def _look_whether_ready(self) -> None:
         readiness = probe(self._options.url)
-        if readiness.is_ready and self._watch.is_steady():
+        if not (readiness.is_ready and self._watch.is_steady()):
+            self._show(readiness.summary)
+        else:
             self._was_ready = True
             self._terminal.end_progress()
+            for notice in readiness.notices:
+                self._terminal.say(notice)
             took_s = time.monotonic() - self._started_at
             self._terminal.say(f"Agon is ready at {self._options.url} (after {took_s:.1f} s). Ctrl-C stops it.")

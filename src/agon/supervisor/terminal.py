@@ -1,6 +1,7 @@
 """The supervisor's voice: a moving line at a terminal, plain lines elsewhere."""
 
 from rich.console import Console
+from rich.text import Text
 
 
 class Terminal:
@@ -18,7 +19,7 @@ class Terminal:
             return
         self._shown = text
         if self._console.is_terminal:
-            self._status.update(text)
+            self._status.update(Text(text))
             self._status.start()
         else:
             self.say(f"{text} …")
