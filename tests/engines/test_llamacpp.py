@@ -29,7 +29,14 @@ async def engine(smollm2: Path) -> AsyncIterator[LlamaCppEngine]:
 
 @pytest.fixture
 def hurried(smollm2: Path) -> LlamaCppEngine:
-    options = LlamaCppOptions(n_parallel=1, n_ctx_per_slot=4096, max_seconds=0.6, max_wait_seconds=0.2)
+    options = LlamaCppOptions(
+        n_parallel=1,
+        n_ctx_per_slot=4096,
+        max_seconds=0.6,
+        min_speaking_seconds=0.3,
+        first_token_seconds=2.0,
+        max_wait_seconds=0.2,
+    )
     return LlamaCppEngine(smollm2, name="smol", options=options)
 
 
@@ -105,9 +112,38 @@ async def test_an_answer_ends_when_its_time_is_up(hurried: LlamaCppEngine) -> No
     assert 1 <= finish.completion_tokens < 900
     assert finish.prompt_tokens is not None
     await until(lambda: busy(hurried) == 0, within_s=0.5)
-    with pytest.raises(EngineTimeout):
+    with pytest.raises(EngineTimeout, match="within 2 s"):
         await collect(hurried, ask(LONG + LONG, max_tokens=10))
     await hurried.close()
+
+
+@pytest.mark.models
+async def test_a_late_first_token_still_gets_time_to_speak(smollm2: Path) -> None:
+    options = LlamaCppOptions(n_parallel=1, max_seconds=0.01, min_speaking_seconds=0.8)
+    engine = LlamaCppEngine(smollm2, name="smol", options=options)
+    await engine.warm_up()
+    _, finish = await collect(engine, ask(STORY, max_tokens=900))
+    assert finish.reason is FinishReason.LENGTH
+    assert finish.completion_tokens is not None
+    assert finish.completion_tokens > 3
+    await engine.close()
+
+
+@pytest.mark.models
+async def test_the_budget_of_the_one_who_asks_is_hard(smollm2: Path) -> None:
+    engine = LlamaCppEngine(smollm2, name="smol", options=LlamaCppOptions(n_parallel=1))
+    await engine.warm_up()
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    hurried, late = replace(ask(STORY, max_tokens=900), budget_s=0.8), replace(ask(STORY), budget_s=0.4)
+    first = asyncio.create_task(collect(engine, hurried))
+    await until(lambda: busy(engine) == 1, within_s=1)
+    with pytest.raises(EngineRejected):
+        await collect(engine, late)
+    _, finish = await first
+    assert finish.reason is FinishReason.LENGTH
+    assert 0.7 < loop.time() - start < 2
+    await engine.close()
 
 
 @pytest.mark.models

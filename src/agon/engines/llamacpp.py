@@ -1,6 +1,7 @@
 """An engine in this process: llama.cpp on the processor, by way of `xllamacpp`."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -40,7 +41,10 @@ class LlamaCppOptions:
     """Tokens of a prompt read between two looks at whether the answer is still wanted."""
     max_seconds: float = 12.0
     """Time budget of one answer, from when it gets a slot; what is there by then is the answer."""
-    max_wait_seconds: float = 10.0
+    min_speaking_seconds: float = 3.0
+    """What an answer gets after its first token though its budget is spent: three words are nothing to vote on."""
+    first_token_seconds: float = 30.0
+    max_wait_seconds: float = 30.0
     """How long a slot is waited for before the engine says that it is busy."""
     system_prompt: str = SYSTEM_PROMPT
 
@@ -121,7 +125,7 @@ class LlamaCppEngine:
             while (chunk := await run.next_chunk()) is not None:
                 piece = reader.take_chunk(_checked(chunk))
                 if piece is not None:
-                    run.pieces += 1
+                    run.note_piece()
                     yield piece
         finally:
             run.stop()
@@ -129,20 +133,21 @@ class LlamaCppEngine:
             raise _closed(self._name)
         if run.expired and not reader.ended:
             if not reader.started:
-                raise EngineTimeout(f"{self._name} said nothing within {self._options.max_seconds:g} s.")
+                raise EngineTimeout(f"{self._name} said nothing within {run.age_s():.0f} s.")
             yield Finish(FinishReason.LENGTH, run.prompt_tokens, run.pieces)
         else:
             yield reader.finish()
 
     async def _start(self, request: GenerationRequest) -> "_Run":
         self._loaded()
+        # The asker's own budget is hard, and waiting for a slot spends it.
+        ends = math.inf if request.budget_s is None else time.monotonic() + request.budget_s
         try:
-            async with asyncio.timeout(self._options.max_wait_seconds):
+            async with asyncio.timeout(min(self._options.max_wait_seconds, ends - time.monotonic())):
                 await self._slots.acquire()
         except TimeoutError:
             raise EngineRejected(f"All slots of {self._name} are taken.", code=BUSY_CODE) from None
-        budget_s = self._options.max_seconds if request.budget_s is None else request.budget_s
-        run = _Run(min(self._options.max_seconds, budget_s), on_end=self._end)
+        run = _Run(self._options, ends=ends, on_end=self._end)
         self._runs.add(run)
         try:
             self._threads.submit(run.work, self._loaded(), self._body(request))
@@ -184,10 +189,13 @@ class LlamaCppEngine:
 class _Run:
     """One answer: made in a thread of its own, read in the event loop that asked for it."""
 
-    def __init__(self, max_seconds: float, *, on_end: "Callable[[_Run], None]") -> None:
+    def __init__(self, options: LlamaCppOptions, *, ends: float, on_end: "Callable[[_Run], None]") -> None:
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[Mapping[str, object] | EngineError | None] = asyncio.Queue()
-        self._deadline = time.monotonic() + max_seconds
+        self._options = options
+        self._start = time.monotonic()
+        self._ends = ends
+        self._deadline = min(ends, self._start + options.first_token_seconds)
         self._wanted = True
         self._on_end = on_end
         self.pieces = 0
@@ -197,6 +205,16 @@ class _Run:
     def stop(self) -> None:
         """Make the engine drop the answer at its next token."""
         self._wanted = False
+
+    def note_piece(self) -> None:
+        """Count a piece of text. The first one sets how long the answer may go on."""
+        self.pieces += 1
+        if self.pieces == 1:
+            least = time.monotonic() + self._options.min_speaking_seconds
+            self._deadline = min(self._ends, max(self._start + self._options.max_seconds, least))
+
+    def age_s(self) -> float:
+        return time.monotonic() - self._start
 
     async def next_chunk(self) -> Mapping[str, object] | None:
         """Return the next chunk, or None at the end or when time is up. Raises what the engine failed with."""
