@@ -135,14 +135,14 @@ async def test_the_budget_of_the_one_who_asks_is_hard(smollm2: Path) -> None:
     await engine.warm_up()
     loop = asyncio.get_running_loop()
     start = loop.time()
-    hurried, late = replace(ask(STORY, max_tokens=900), budget_s=0.8), replace(ask(STORY), budget_s=0.4)
+    hurried, late = replace(ask(STORY, max_tokens=900), budget_s=2.0), replace(ask(STORY), budget_s=0.5)
     first = asyncio.create_task(collect(engine, hurried))
     await until(lambda: busy(engine) == 1, within_s=1)
     with pytest.raises(EngineRejected):
         await collect(engine, late)
     _, finish = await first
     assert finish.reason is FinishReason.LENGTH
-    assert 0.7 < loop.time() - start < 2
+    assert 1.9 < loop.time() - start < 5
     await engine.close()
 
 

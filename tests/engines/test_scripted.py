@@ -15,7 +15,7 @@ from agon.core.errors import InvalidInput, NotFound
 from agon.core.generation import FinishReason, Message
 from agon.engines.openai_http import OpenAiEngine
 from agon.engines.scripted import ScriptedServer
-from agon.engines.scripted_text import END_MARK, check_text, full_text, heavy_tail, text_key, token
+from agon.engines.scripted_text import check_text, full_text, heavy_tail, text_key, token
 
 KEY = text_key("m", [Message("user", "Hi")], 1)
 
@@ -52,7 +52,7 @@ def test_a_text_cut_between_tokens_is_right_and_not_complete(tokens: int) -> Non
 
 @given(st.data())
 def test_any_damage_is_found(data: st.DataObject) -> None:
-    pieces = [token(KEY, number) for number in range(40)] + [END_MARK]
+    pieces = [token(KEY, number, last=number == 40) for number in range(41)]
     at = data.draw(st.integers(1, len(pieces) - 2))
     damage = data.draw(st.sampled_from(["lost", "doubled", "swapped", "cut", "foreign"]))
     damaged = {

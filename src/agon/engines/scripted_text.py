@@ -1,6 +1,6 @@
 """Text whose every word can be checked: what the scripted engine says, and how to tell that none of it was lost.
 
-An answer looks like `《1f9c03ab52d1》 river1.9e02 光2.41c7 🌊3.b1a0 … ∎`: a key made from the model, the messages and
+An answer looks like `《1f9c03ab52d1》 river1.9e02 光2.41c7 🌊3.b1a0 … ∎63.07d5`: a key made from the model, the messages and
 the seed, then numbered words, each with a checksum over the key and its number, then an end mark. Lost, doubled,
 swapped or foreign text is found from the text alone.
 """
@@ -14,8 +14,7 @@ from itertools import count
 
 from agon.core.generation import Message
 
-END_MARK = " ∎"
-
+_END = "∎"
 _WORDS = ("river", "光", "stone", "🌊", "lantern", "naïve", "桥梁", "meadow", "👩‍🚀", "ember", "Straße", "drift")
 _KEY = re.compile(r"《([0-9a-f]{12})》")
 
@@ -35,17 +34,18 @@ def text_key(model: str, messages: Sequence[Message], seed: int) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
-def token(key: str, number: int) -> str:
-    """Return one token of the text, numbered from 0; the 0th carries the key."""
+def token(key: str, number: int, *, last: bool = False) -> str:
+    """Return one token of the text, numbered from 0; the 0th carries the key, the last one is the end mark."""
     if number == 0:
         return f"《{key}》"
     digest = hashlib.blake2s(f"{key}:{number}".encode(), digest_size=3).hexdigest()
-    return f" {_WORDS[int(digest[:2], 16) % len(_WORDS)]}{number}.{digest[2:]}"
+    word = _END if last else _WORDS[int(digest[:2], 16) % len(_WORDS)]
+    return f" {word}{number}.{digest[2:]}"
 
 
 def full_text(key: str, tokens: int) -> str:
     """Return the whole text of that many tokens, the end mark counted as one."""
-    return "".join(token(key, number) for number in range(tokens - 1)) + END_MARK
+    return "".join(token(key, number, last=number == tokens - 1) for number in range(tokens))
 
 
 def check_text(text: str) -> CheckedText:
@@ -55,7 +55,7 @@ def check_text(text: str) -> CheckedText:
         raise ValueError(f"The text does not begin with its key: {text[:40]!r}")
     key, position = match[1], match.end()
     for number in count(1):
-        if text[position:] == END_MARK:
+        if text[position:] == token(key, number, last=True):
             return CheckedText(key, number + 1, complete=True)
         if position == len(text):
             return CheckedText(key, number, complete=False)

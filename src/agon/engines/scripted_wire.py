@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from agon.engines.scripted_models import Failure, ScriptedModel
-from agon.engines.scripted_text import END_MARK, token
+from agon.engines.scripted_text import token
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Plan:
         return ("length" if self.length_limited else "stop") if asked == "auto" else asked
 
     def text(self, number: int) -> str:
-        last = number == self.tokens - 1 and not self.length_limited
-        return END_MARK if last else token(self.key, number)
+        return token(self.key, number, last=number == self.tokens - 1 and not self.length_limited)
 
     def usage_body(self, sent: int) -> dict[str, int]:
         return {
