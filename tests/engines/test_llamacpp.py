@@ -76,14 +76,14 @@ async def test_answers_at_once_do_not_mix_and_more_than_the_slots_wait(engine: L
     requests = [ask(f"Count to {number}.", max_tokens=8, seed=number) for number in range(5)]
     answers = await asyncio.gather(*(collect(engine, request) for request in requests))
     assert all(text for text, _ in answers)
-    assert busy(engine) == 0
+    await until(lambda: busy(engine) == 0, within_s=0.5)
 
 
 @pytest.mark.models
 @pytest.mark.parametrize(
     ("prompt", "pieces", "within_s"),
-    # A prompt is let go at the end of a batch, which takes a while where other tests use the cores.
-    [(STORY, 3, 0.3), (LONG, 0, 0.9)],
+    # A prompt is let go at the end of a batch: 0.2 s, and a multiple where others use the cores. All of it takes 5 s.
+    [(STORY, 3, 0.3), (LONG, 0, 2.0)],
     ids=["while it speaks", "while it reads"],
 )
 async def test_leaving_frees_the_slot(engine: LlamaCppEngine, prompt: str, pieces: int, within_s: float) -> None:
@@ -136,13 +136,14 @@ async def test_the_budget_of_the_one_who_asks_is_hard(smollm2: Path) -> None:
     loop = asyncio.get_running_loop()
     start = loop.time()
     hurried, late = replace(ask(STORY, max_tokens=900), budget_s=2.0), replace(ask(STORY), budget_s=0.5)
-    first = asyncio.create_task(collect(engine, hurried))
-    await until(lambda: busy(engine) == 1, within_s=1)
+    answer = engine.generate(hurried)
+    await anext(answer)
     with pytest.raises(EngineRejected):
         await collect(engine, late)
-    _, finish = await first
+    *_, finish = [item async for item in answer]
+    assert isinstance(finish, Finish)
     assert finish.reason is FinishReason.LENGTH
-    assert 1.9 < loop.time() - start < 5
+    assert 0.5 < loop.time() - start < 5
     await engine.close()
 
 
