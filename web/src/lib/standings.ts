@@ -47,9 +47,9 @@ function shown(rating: number | null): number | null {
   return rating === null ? null : Math.round(rating)
 }
 
-export const KNOWN_NOTES = ['few_battles', 'unbounded_above', 'unbounded_below', 'not_comparable'] as const
+export const KNOWN_NOTES = ['few_battles', 'unbounded_above', 'unbounded_below', 'not_comparable', 'no_battles'] as const
 export type KnownNote = (typeof KNOWN_NOTES)[number]
 
-export function knownNote(note: string): KnownNote | null {
-  return KNOWN_NOTES.find((each) => each === note) ?? null
+export function knownNote(code: string): KnownNote | null {
+  return KNOWN_NOTES.find((each) => each === code) ?? null
 }

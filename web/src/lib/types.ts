@@ -35,7 +35,7 @@ export interface Conversation {
 export interface ConversationSummary {
   id: string
   kind: Kind
-  state: ConversationState
+  state: 'open' | 'voted' | 'void'
   title: string
   created_at: string
   winner: Winner | null
@@ -67,6 +67,12 @@ export interface Status {
   limits: { prompt_chars: number; turns: number }
 }
 
+/** `code` is stable, `text` a sentence in English. */
+export interface BoardNote {
+  code: string
+  text: string
+}
+
 export interface BoardRow {
   model: string
   rating: number | null
@@ -81,7 +87,7 @@ export interface BoardRow {
   both_bad: number
   elo: number | null
   ttft_median_ms: number | null
-  notes: string[]
+  notes: BoardNote[]
 }
 
 export interface Board {
