@@ -1,8 +1,8 @@
 """Text whose every word can be checked: what the scripted engine says, and how to tell that none of it was lost.
 
-An answer looks like `《1f9c03ab52d1》 river1.9e02 光2.41c7 🌊3.b1a0 … ∎63.07d5`: a key made from the model, the messages
-and the seed, then numbered words, each with a checksum over the key and its number, then an end mark with its own. Lost,
-doubled, swapped or foreign text is found from the text alone.
+An answer looks like `《1f9c03ab52d1》 river1.9e02 光2.41c7 🌊3.b1a0 … ∎63.07d5`: a key made from the model, the
+messages and the seed, then numbered words, each with a checksum over the key and its number, then an end mark with its
+own. Lost, doubled, swapped or foreign text is found from the text alone.
 """
 
 import hashlib
