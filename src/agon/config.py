@@ -49,7 +49,7 @@ class LimitSettings(_Section):
     prompt_chars: int = Field(default=8_000, ge=1, le=1_000_000)
     turns: int = Field(default=20, ge=1, le=1_000)
     body_bytes: int = Field(default=256 * 1024, ge=1024)
-    answer_tokens: int = Field(default=192, ge=1, le=100_000)
+    answer_tokens: int = Field(default=160, ge=1, le=100_000)
     battle_deadline_s: float = Field(default=15.0, ge=0)
     """Seconds an answer of a battle may take from the moment of asking; 0 means no limit."""
     other_deadline_s: float = Field(default=120.0, ge=0)
@@ -73,7 +73,7 @@ class EngineSettings(_Section):
 
     threads: int | None = Field(default=None, ge=1, le=256)
     """Threads of each model; by default the cores are shared out among the models."""
-    slots: int = Field(default=3, ge=1, le=64)
+    slots: int = Field(default=2, ge=1, le=64)
     """Answers each model may write at the same time."""
     context_tokens: int = Field(default=2048, ge=512)
     """Context of each slot."""
