@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-deps
-export AGON_DATA_DIR ?= $(CURDIR)/.data
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check fast e2e bench lock page clean format lint types imports browser web-check
@@ -11,10 +10,11 @@ export AGON_DATA_DIR ?= $(CURDIR)/.data
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+run: export AGON_DATA_DIR ?= $(CURDIR)/.data
 run: $(VENV)/.run page ## set up whatever is missing and run the arena (AGON_PORT, AGON_DATA_DIR)
 	@exec $(BIN)/agon up
 
-test: check web-check browser ## everything CI runs
+test: lint types imports web-check browser ## everything CI runs
 	@$(BIN)/python -m pytest -q
 
 check: lint types imports fast ## lint, types, imports and the fast tests
@@ -75,14 +75,14 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements/run.txt pyproject.toml | $(VENV)/bin/python
-	@echo "Installing what Agon needs (half a minute, once) …"
+	@echo "Installing what Agon needs (a minute or so, once) …"
 	@test -e $(VENV)/.dev || $(PIP) --require-hashes --only-binary :all: -r requirements/run.txt
 	@test ! -e $(VENV)/.dev || $(PIP) --require-hashes --only-binary :all: -r requirements/dev.txt
 	@$(PIP) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
-	@echo "Installing Agon and its development tools (a minute, once) …"
+	@echo "Installing Agon and its development tools (a minute or two, once) …"
 	@$(PIP) --require-hashes --only-binary :all: -r requirements/dev.txt
 	@$(PIP) --no-build-isolation -e .
 	@touch $@ $(VENV)/.run
