@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from agon.boards.names import MAIN
 from agon.core.board import Board, BoardNote, BoardRow
 from agon.core.errors import Conflict
 from agon.core.ports import BoardStore, ContestantLedger, RankedVote, VoteSource
@@ -10,8 +11,6 @@ from agon.ranking.bradley_terry import BradleyTerry
 from agon.ranking.elo import EloRules, EloState, VoteKey, elo_pass
 from agon.ranking.leaderboard import Leaderboard, Row, leaderboard
 from agon.ranking.outcomes import PairCounts, winner_codes
-
-MAIN = "main"
 
 _MAX_AGE_S = 10.0
 """Times to first token and the roster change without votes; the board follows them this often."""

@@ -8,9 +8,9 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-log = logging.getLogger(__name__)
+from agon.boards.names import REFRESH_JOB
 
-REFRESH_BOARD = "agon.boards.refresh"
+log = logging.getLogger(__name__)
 
 _VISIBILITY_S = 120
 _GATHER_S = 0.05
@@ -74,6 +74,6 @@ class BoardJobs:
         await asyncio.sleep(_GATHER_S)
         try:
             # In a thread: the client blocks while Redis is away.
-            await asyncio.to_thread(self._app.send_task, REFRESH_BOARD, expires=10, retry=False)
+            await asyncio.to_thread(self._app.send_task, REFRESH_JOB, expires=10, retry=False)
         except (OperationalError, RedisError, OSError) as error:
             log.warning("the board's job could not be sent: %s", error)

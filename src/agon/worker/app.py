@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack
 from celery import Celery
 
 from agon.boards.live import LiveBoard
+from agon.boards.names import REFRESH_JOB
 from agon.bootstrap.addresses import jobs
 from agon.bootstrap.worker import live_board
 from agon.config import Settings
 from agon.core.errors import Unavailable
-from agon.stores.jobs import REFRESH_BOARD
 from agon.worker.loop import LoopThread
 
 log = logging.getLogger(__name__)
@@ -60,6 +60,6 @@ def run_worker(settings: Settings) -> None:
 
 
 def register_tasks(app: Celery, keeper: BoardKeeper, loop: LoopThread) -> None:
-    @app.task(name=REFRESH_BOARD, autoretry_for=(Unavailable,), max_retries=2, default_retry_delay=1)
+    @app.task(name=REFRESH_JOB, autoretry_for=(Unavailable,), max_retries=2, default_retry_delay=1)
     def refresh_board() -> None:  # pyright: ignore[reportUnusedFunction]
         loop.run(keeper.refresh(), timeout_s=_TASK_S)

@@ -11,12 +11,11 @@ from agon.api.identity import Parts
 from agon.api.schemas import BoardOut, LimitsOut, ModelOut, ModelsOut, StatusOut, shown_state
 from agon.api.streams import encode, event_stream
 from agon.arena.notices import notices
+from agon.boards.names import MAIN
 from agon.bootstrap.gateway import Gateway
 from agon.core.errors import NotFound
 
 router = APIRouter(prefix="/arena", tags=["boards"])
-
-_MAIN = "main"
 
 
 @router.get("/boards/{name}", responses=documented(404, 503))
@@ -68,12 +67,12 @@ async def status(gateway: Parts) -> StatusOut:
 
 
 def _check(name: str) -> None:
-    if name != _MAIN:
+    if name != MAIN:
         raise NotFound(f"There is no board named {name!r}.", code="board_not_found", field="name")
 
 
 def _empty(gateway: Gateway) -> BoardOut:
-    return BoardOut(name=_MAIN, votes=0, updated_at=None, min_battles=gateway.settings.board.min_battles, rows=[])
+    return BoardOut(name=MAIN, votes=0, updated_at=None, min_battles=gateway.settings.board.min_battles, rows=[])
 
 
 async def _frames(name: str, gateway: Gateway) -> AsyncGenerator[bytes]:
