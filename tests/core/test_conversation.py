@@ -100,6 +100,7 @@ def test_names_are_known_after_the_vote_or_where_the_person_chose_them() -> None
         ("", InvalidInput, "empty_prompt"),
         (" \n\t", InvalidInput, "empty_prompt"),
         ("a\x00b", InvalidInput, "invalid_input"),
+        ("a\ud83db", InvalidInput, "invalid_input"),
         ("x" * 11, LimitExceeded, "limit_exceeded"),
     ],
 )

@@ -214,7 +214,9 @@ class Arena:
         started, fresh = await self._conversations.start(new)
         if fresh:
             await self._enqueue(_refs(started, started.last_turn))
-        elif started.kind is not kind or started.turns[0].prompt != ask.prompt:
+        elif (started.kind, started.turns[0].prompt) != (kind, ask.prompt) or (
+            kind is Kind.SIDE_BY_SIDE and started.contestants != contestants
+        ):
             raise Conflict("This Idempotency-Key was used with another request.", code="idempotency_mismatch")
         return started
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from agon.core.errors import Conflict, InvalidInput, LimitExceeded
+from agon.core.text import storable
 from agon.core.votes import Vote
 
 
@@ -113,8 +114,8 @@ class Limits:
     def check_prompt(self, prompt: str) -> None:
         if not prompt.strip():
             raise InvalidInput("The prompt is empty.", code="empty_prompt", field="prompt")
-        if "\x00" in prompt:
-            raise InvalidInput("The prompt holds a NUL character, which cannot be stored.", field="prompt")
+        if storable(prompt) != prompt:
+            raise InvalidInput("The prompt holds NUL or half a character, which cannot be stored.", field="prompt")
         if len(prompt) > self.prompt_chars:
             raise LimitExceeded(
                 f"The prompt has {len(prompt)} characters; the limit is {self.prompt_chars}.", field="prompt"

@@ -67,10 +67,19 @@ async def chat_socket(socket: WebSocket) -> None:
     await socket.accept(headers=headers)
     with suppress(WebSocketDisconnect):
         while True:
-            await _exchange(socket, gateway, person, await socket.receive_text())
+            await _exchange(socket, gateway, person, await _received(socket))
 
 
-async def _exchange(socket: WebSocket, gateway: Gateway, person: UUID, message: str) -> None:
+async def _received(socket: WebSocket) -> str | bytes:
+    """The next message, be it sent as text or as bytes."""
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message["code"])
+    text: str | None = message.get("text")
+    return message["bytes"] if text is None else text
+
+
+async def _exchange(socket: WebSocket, gateway: Gateway, person: UUID, message: str | bytes) -> None:
     try:
         body = _parse(message, gateway.settings.limits.body_bytes)
         conversation = await _ask(gateway.arena, body, person, None)
@@ -85,7 +94,7 @@ async def _exchange(socket: WebSocket, gateway: Gateway, person: UUID, message: 
         await socket.send_json({"event": "error", **body_of(error)})
 
 
-def _parse(message: str, limit: int) -> ChatBody:
+def _parse(message: str | bytes, limit: int) -> ChatBody:
     if len(message) > limit:
         raise InvalidInput(f"The message is over {limit} characters.", code="body_too_large")
     try:
