@@ -53,6 +53,13 @@ class Arena:
         """A person of their own, with no browser."""
         return httpx.Client(base_url=self.url, timeout=30)
 
+    def vote(self, winner: str) -> None:
+        """Fight a battle and vote, as a person of their own without a browser."""
+        with self.client() as person:
+            path = f"/arena/battles/{person.post('/arena/battles', json={'prompt': 'Say hello.'}).json()['id']}"
+            person.get(f"{path}/events")
+            person.post(f"{path}/vote", json={"winner": winner}).raise_for_status()
+
     def await_ready(self, models: int) -> None:
         """Wait until so many models can answer."""
         with self.client() as client:

@@ -75,5 +75,5 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, choice: dict[str, object]) -> None:
         self.wfile.write(f"data: {json.dumps({'choices': [{'index': 0, **choice}]})}\n\n".encode())
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object, **__: object) -> None:
         """Say nothing: the output is the tests'."""

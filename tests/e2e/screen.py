@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Locator, Page, Request, expect
+from playwright.sync_api import CDPSession, Dialog, Locator, Page, Request, expect
 
 Side = Literal["a", "b"]
 
@@ -30,7 +30,8 @@ class Glance:
     lengths: dict[Side, int]
 
 
-@dataclass(slots=True)
+# No slots: the library notes on an object which of its methods listen.
+@dataclass
 class Screen:
     """A page of the arena, and what it did that a person does not see."""
 
@@ -43,8 +44,15 @@ class Screen:
     def __post_init__(self) -> None:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda message: self.console.append(message.text))
-        self.page.on("dialog", lambda dialog: (self.errors.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda request: self.requests.append(request))
+        self.page.on("dialog", self._refuse)
+        self.page.on("request", self._note)
+
+    def _note(self, request: Request) -> None:
+        self.requests.append(request)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def open(self, route: str = "") -> None:
         self.page.goto(f"{self.url}/{route}")
@@ -100,9 +108,7 @@ class Screen:
 
     def recorded(self) -> list[Glance]:
         seen: list[dict[Side, tuple[str, int]]] = self.page.evaluate("window.growth")
-        return [
-            Glance({side: look[side][0] for side in look}, {side: look[side][1] for side in look}) for look in seen
-        ]
+        return [Glance({side: look[side][0] for side in look}, {side: look[side][1] for side in look}) for look in seen]
 
     def sent(self) -> list[str]:
         """Paths of the requests that changed something."""
@@ -119,6 +125,11 @@ class Screen:
     def shoot(self, name: str) -> None:
         SHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png", animations="disabled")
+
+
+def tell(session: CDPSession, method: str, **parameters: object) -> None:
+    """Say something to the browser itself."""
+    session.send(method, parameters)  # pyright: ignore[reportUnknownMemberType]  the library leaves it untyped
 
 
 def _longer_than(length: int) -> re.Pattern[str]:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.e2e.arena import Arena
 from tests.e2e.engines import ScriptedProcess
-from tests.e2e.screen import Screen
+from tests.e2e.screen import Screen, tell
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -43,12 +43,12 @@ def test_enter_that_accepts_a_suggestion_sends_nothing(screen: Screen) -> None:
     screen.open()
     screen.composer.focus()
     keyboard = screen.page.context.new_cdp_session(screen.page)
-    keyboard.send("Input.imeSetComposition", {"text": "ni hao", "selectionStart": 6, "selectionEnd": 6})
-    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
-    keyboard.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
-    keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", **enter})
+    tell(keyboard, "Input.imeSetComposition", text="ni hao", selectionStart=6, selectionEnd=6)
+    enter: dict[str, object] = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+    tell(keyboard, "Input.dispatchKeyEvent", type="rawKeyDown", **enter)
+    tell(keyboard, "Input.dispatchKeyEvent", type="keyUp", **enter)
     expect(screen.composer).to_have_value("ni hao")
-    keyboard.send("Input.insertText", {"text": "你好"})
+    tell(keyboard, "Input.insertText", text="你好")
     expect(screen.composer).to_have_value("你好")
     # Safari ends the composition first, and then sends this.
     screen.composer.dispatch_event("keydown", {"key": "Enter", "keyCode": 229, "cancelable": True})

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 from tests.e2e.arena import Arena
 from tests.e2e.conftest import REAL_NAMES, OpenScreen
-from tests.e2e.screen import Screen, Side
+from tests.e2e.screen import Screen, Side, tell
 
 pytestmark = [pytest.mark.e2e, pytest.mark.models, pytest.mark.timeout(300)]
 
@@ -24,7 +24,7 @@ class Wire:
         page.on("response", self._keep)
         session = page.context.new_cdp_session(page)
         session.on("Network.eventSourceMessageReceived", self._note)
-        session.send("Network.enable")
+        tell(session, "Network.enable")
 
     def _keep(self, response: Response) -> None:
         self._responses.append(response)
@@ -55,14 +55,6 @@ def assert_grew(screen: Screen, side: Side) -> None:
     lengths = [glance.lengths[side] for glance in screen.recorded() if glance.phases[side] == "writing"]
     assert len(set(lengths)) >= 3
     assert lengths == sorted(lengths)
-
-
-def vote_once(arena: Arena, winner: str) -> None:
-    """As another person, without a page."""
-    with arena.client() as person:
-        path = f"/arena/battles/{person.post('/arena/battles', json={'prompt': 'Say hello.'}).json()['id']}"
-        person.get(f"{path}/events")
-        person.post(f"{path}/vote", json={"winner": winner}).raise_for_status()
 
 
 def test_from_prompt_to_board(real_arena: Arena, open_screen: OpenScreen) -> None:
@@ -103,12 +95,13 @@ def test_from_prompt_to_board(real_arena: Arena, open_screen: OpenScreen) -> Non
     screen.shoot("battle-voted")
 
     # One win leaves the ratings without a limit; with a tie beside it they are numbers, and can be drawn.
-    vote_once(real_arena, "tie")
+    real_arena.vote("tie")
     rows = watcher.at("board-row")
     expect(rows).to_have_count(2)
     expect(watcher.at("ratings-plot").locator("svg")).to_be_visible()
     expect(watcher.at("board-votes")).to_contain_text("2")
     expect(watcher.at("board-table")).not_to_contain_text("not rated")
+    expect(rows.locator(".badge").filter(has_text="needs more votes")).to_have_count(2)
     for name in REAL_NAMES:
         expect(rows.filter(has_text=name)).to_have_count(1)
     assert watcher.page.evaluate("window.loadedOnce")
