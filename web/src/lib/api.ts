@@ -1,11 +1,17 @@
 import { call } from './http'
 import type {
   Board,
+  ChatBody,
   Contestant,
+  Contestants,
   Conversation,
   ConversationPage,
+  PromptBody,
+  RegenerateBody,
   Side,
+  SideBySideBody,
   Status,
+  VoteBody,
   VoteResult,
   Winner,
 } from './types'
@@ -17,7 +23,7 @@ export const getBoard = (name: string): Promise<Board> => call(`/arena/boards/${
 export const getConversation = (id: string): Promise<Conversation> => call(at(id))
 
 export async function getContestants(): Promise<Contestant[]> {
-  return (await call<{ models: Contestant[] }>('/arena/models')).models
+  return (await call<Contestants>('/arena/models')).models
 }
 
 export function getHistory(limit: number, before: string | null): Promise<ConversationPage> {
@@ -36,9 +42,13 @@ export function startConversation(opening: Opening, prompt: string, key: string)
   const headers = { 'Idempotency-Key': key }
   switch (opening.kind) {
     case 'battle':
-      return call('/arena/battles', { method: 'POST', body: { prompt }, headers })
+      return call('/arena/battles', { method: 'POST', body: { prompt } satisfies PromptBody, headers })
     case 'side_by_side':
-      return call('/arena/side-by-side', { method: 'POST', body: { prompt, models: opening.models }, headers })
+      return call('/arena/side-by-side', {
+        method: 'POST',
+        body: { prompt, models: opening.models } satisfies SideBySideBody,
+        headers,
+      })
     case 'chat':
       return chat({ prompt, model: opening.model }, key)
   }
@@ -50,19 +60,27 @@ export function continueConversation(
   key: string,
 ): Promise<Conversation> {
   if (conversation.kind === 'chat') return chat({ prompt, session_id: conversation.id }, key)
-  return call(`${at(conversation.id)}/turns`, { method: 'POST', body: { prompt }, headers: { 'Idempotency-Key': key } })
+  return call(`${at(conversation.id)}/turns`, {
+    method: 'POST',
+    body: { prompt } satisfies PromptBody,
+    headers: { 'Idempotency-Key': key },
+  })
 }
 
-function chat(body: { prompt: string; model?: string; session_id?: string }, key: string): Promise<Conversation> {
+function chat(body: ChatBody, key: string): Promise<Conversation> {
   return call('/chat', { method: 'POST', body, headers: { Prefer: 'respond-async', 'Idempotency-Key': key } })
 }
 
 export const stopConversation = (id: string): Promise<Conversation> => call(`${at(id)}/stop`, { method: 'POST' })
 
 export function regenerateAnswer(id: string, turn: number, side: Side): Promise<Conversation> {
-  return call(`${at(id)}/turns/${turn}/regenerate`, { method: 'POST', body: { side } })
+  return call(`${at(id)}/turns/${turn}/regenerate`, { method: 'POST', body: { side } satisfies RegenerateBody })
 }
 
 export function castVote(id: string, winner: Winner, key: string): Promise<VoteResult> {
-  return call(`${at(id)}/vote`, { method: 'POST', body: { winner }, headers: { 'Idempotency-Key': key } })
+  return call(`${at(id)}/vote`, {
+    method: 'POST',
+    body: { winner } satisfies VoteBody,
+    headers: { 'Idempotency-Key': key },
+  })
 }

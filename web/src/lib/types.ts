@@ -1,104 +1,37 @@
-/** The values of the HTTP contract in docs/reference/api.md. */
+/** The values that go between the page and the gateway, named as the page speaks of them. */
+import type { components } from './openapi'
 
-export type Side = 'a' | 'b'
-export type Kind = 'battle' | 'side_by_side' | 'chat'
-export type Winner = 'a' | 'b' | 'tie' | 'both_bad'
-export type AnswerState = 'pending' | 'done' | 'stopped' | 'failed'
-export type ConversationState = 'streaming' | 'ready' | 'voted' | 'void'
-export type Names = Partial<Record<Side, string>>
+type Schemas = components['schemas']
 
-export interface Answer {
-  state: AnswerState
-  text: string | null
-  finish_reason: string | null
-}
+export type Side = Schemas['Side']
+export type Kind = Schemas['Kind']
+export type Winner = Schemas['Winner']
 
-export interface Turn {
-  turn: number
-  prompt: string
-  created_at: string
-  answers: Partial<Record<Side, Answer>>
-}
+export type Conversation = Schemas['ConversationOut']
+export type ConversationState = Conversation['state']
+export type Names = NonNullable<Conversation['models']>
+export type Answer = Schemas['AnswerOut']
+export type AnswerState = Answer['state']
 
-export interface Conversation {
-  id: string
-  kind: Kind
-  state: ConversationState
-  void_reason: string | null
-  created_at: string
-  models: Names | null
-  winner: Winner | null
-  receipt: string | null
-  turns: Turn[]
-}
+export type ConversationPage = Schemas['HistoryOut']
+export type ConversationSummary = Schemas['SummaryOut']
+export type VoteResult = Schemas['VoteOut']
 
-export interface ConversationSummary {
-  id: string
-  kind: Kind
-  state: 'open' | 'voted' | 'void'
-  title: string
-  created_at: string
-  winner: Winner | null
-  models: Names | null
-}
+export type Status = Schemas['StatusOut']
+export type Contestants = Schemas['ModelsOut']
+export type Contestant = Schemas['ModelOut']
 
-export interface ConversationPage {
-  conversations: ConversationSummary[]
-  next: string | null
-}
+export type Board = Schemas['BoardOut']
+export type BoardRow = Schemas['BoardRowOut']
+export type BoardNote = Schemas['NoteOut']
 
-export interface VoteResult {
-  receipt: string
-  winner: Winner
-  models: Names
-}
+export type PromptBody = Schemas['PromptBody']
+export type SideBySideBody = Schemas['SideBySideBody']
+export type ChatBody = Schemas['ChatBody']
+export type VoteBody = Schemas['VoteBody']
+export type RegenerateBody = Schemas['RegenerateBody']
 
-export interface Contestant {
-  name: string
-  state: string
-  kind: string
-}
-
-export interface Status {
-  name: string
-  ready: boolean
-  contestants: { ready: number; loading: number; failed: number; paused: number }
-  notices: string[]
-  limits: { prompt_chars: number; turns: number }
-}
-
-/** `code` is stable, `text` a sentence in English. */
-export interface BoardNote {
-  code: string
-  text: string
-}
-
-export interface BoardRow {
-  model: string
-  rating: number | null
-  low: number | null
-  high: number | null
-  rank: number | null
-  battles: number
-  win_rate: number | null
-  wins: number
-  losses: number
-  ties: number
-  both_bad: number
-  elo: number | null
-  ttft_median_ms: number | null
-  notes: BoardNote[]
-}
-
-export interface Board {
-  name: string
-  votes: number
-  updated_at: string | null
-  min_battles: number
-  rows: BoardRow[]
-}
-
-/** What GET …/events sends, each with its event name as `event`. */
+/** What GET …/events sends, each with its event name as `event`. The OpenAPI document has no place for these. */
 export type ArenaEvent =
   | { event: 'packet'; turn: number; side: Side; text: string; offset: number }
   | { event: 'done'; turn: number; side: Side; finish_reason: string }
