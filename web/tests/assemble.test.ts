@@ -4,6 +4,7 @@ import {
   canContinue,
   canVote,
   codePoints,
+  failedSides,
   fromSnapshot,
   lastTurnSettled,
   leavesGap,
@@ -112,6 +113,7 @@ describe('sides', () => {
     const view = play(fresh(), { event: 'failed', turn: 1, side: 'b', message: 'engine lost' }, { event: 'void', reason: 'b failed' })
     expect(view.turns[0]?.answers.b?.message).toBe('engine lost')
     expect([view.state, view.voidReason]).toEqual(['void', 'b failed'])
+    expect(failedSides(view)).toEqual(['b'])
     expect(play(view, done('a')).state).toBe('void')
   })
 })

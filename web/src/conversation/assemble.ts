@@ -159,6 +159,10 @@ export function answersOf(turn: TurnView | undefined): AnswerView[] {
   return turn ? Object.values(turn.answers) : []
 }
 
+export function failedSides(view: View): Side[] {
+  return SIDES.filter((side) => view.turns.some((turn) => turn.answers[side]?.state === 'failed'))
+}
+
 export function canVote(view: View): boolean {
   const answers = view.turns.flatMap(answersOf)
   return view.kind === 'battle' && view.state === 'ready' && answers.every((answer) => answer.state === 'done')

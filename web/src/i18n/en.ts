@@ -110,7 +110,6 @@ export const en = {
   'error.unreadable': 'The arena gave an answer that this page cannot read (HTTP {status}).',
   'error.unexpected': 'Something unexpected went wrong.',
   'error.busy': 'The arena is busy.',
-  'error.missing': 'This conversation does not exist, or belongs to someone else.',
   'error.sending': 'The prompt was not sent.',
   'error.voting': 'The vote was not counted.',
   'error.stopping': 'The answers could not be stopped.',

@@ -112,7 +112,6 @@ export const zh: Record<Key, string> = {
   'error.unreadable': '竞技场返回了本页面无法识别的内容（HTTP {status}）。',
   'error.unexpected': '出现了意外的错误。',
   'error.busy': '竞技场正忙。',
-  'error.missing': '此对话不存在，或属于他人。',
   'error.sending': '提示词未能发送。',
   'error.voting': '投票未被计入。',
   'error.stopping': '未能停止回答。',

@@ -1,0 +1,70 @@
+"""Whatever the gateway can say to a person, the page knows, so that it can be said in every language of the page."""
+
+import ast
+import re
+from pathlib import Path
+
+import agon
+from agon.api.streams import FAILED_MESSAGE
+from agon.arena import notices
+from agon.core.errors import AgonError, EngineError
+from agon.ranking.leaderboard import NoteCode
+
+SOURCE = Path(agon.__file__).parent
+WEB = SOURCE.parents[1] / "web" / "src"
+WORDS = (WEB / "i18n" / "server.ts").read_text()
+KNOWN = set(re.findall(r"^  (\w+): \{", WORDS.partition("ERRORS")[2].partition("NOTICES")[0], re.MULTILINE))
+
+# Said to admins, to programs, or in logs; the page asks for nothing that is answered so.
+NOT_FOR_PAGES = {
+    "admin_key_needed",
+    "answer_failed",
+    "answer_not_found",
+    "bad_event_id",
+    "contestant_exists",
+    "contestant_not_found",
+    "database_too_new",
+    "error",
+    "not_ready",
+    "receipt_not_found",
+}
+
+
+def _kinds(base: type[AgonError]) -> list[type[AgonError]]:
+    return [base, *(kind for each in base.__subclasses__() if each is not EngineError for kind in _kinds(each))]
+
+
+def _raised() -> set[str]:
+    files = [path for room in ("core", "arena", "api", "dispatch", "stores") for path in (SOURCE / room).rglob("*.py")]
+    text = "\n".join(path.read_text() for path in files)
+    named = set(re.findall(r'\bcode ?= ?"(\w+)"', text)) | set(re.findall(r'"code": "(\w+)"', text))
+    chosen = {"missing_field", "method_not_allowed", "http_error"}
+    assert all(f'"{code}"' in text for code in chosen)
+    return named | chosen | {kind.default_code for kind in _kinds(AgonError)}
+
+
+def test_every_error_that_a_person_can_meet_is_known_to_the_page() -> None:
+    assert len(KNOWN) > 20
+    assert _raised() - NOT_FOR_PAGES - KNOWN == set()
+
+
+def test_the_page_knows_no_error_that_is_never_said() -> None:
+    assert KNOWN - _raised() == set()
+
+
+def test_every_notice_is_known_to_the_page() -> None:
+    tree = ast.parse(Path(notices.__file__).read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "found.append"]
+    said = [node.args[0].value for node in calls if isinstance(node.args[0], ast.Constant)]
+    assert len(said) == len(calls) > 0
+    assert [sentence for sentence in said if f"'{sentence}'" not in WORDS] == []
+
+
+def test_the_page_knows_the_usual_sentence_of_a_failed_answer() -> None:
+    assert f"'answer.failed.text': '{FAILED_MESSAGE}'" in (WEB / "i18n" / "en.ts").read_text()
+
+
+def test_every_note_of_a_board_is_known_to_the_page() -> None:
+    listed = re.search(r"KNOWN_NOTES = \[(.*)\]", (WEB / "lib" / "standings.ts").read_text())
+    assert listed is not None
+    assert set(re.findall(r"'(\w+)'", listed[1])) == {code.value for code in NoteCode}

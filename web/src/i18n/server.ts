@@ -1,0 +1,99 @@
+/**
+ * What the gateway says, in the reader's language. It speaks English, and what it says is known here by its code.
+ *
+ * In English its own sentence stands, since it knows the numbers and the names, unless there are better words here.
+ * What is not known here is shown as the gateway said it.
+ */
+import type { ApiError } from '../lib/http'
+import type { Side } from '../lib/types'
+import { CATALOGUES, language, t } from './index.svelte'
+
+export interface Words {
+  /** null where the gateway's sentence stands. */
+  en: string | null
+  zh: string
+}
+
+export const ERRORS: Readonly<Record<string, Words>> = {
+  already_voted: { en: null, zh: '此对战已经投过票。' },
+  answer_not_failed: { en: null, zh: '只有已停止或失败的回答可以重新生成。' },
+  answers_incomplete: { en: null, zh: '所有回答都完成之后，才能继续或投票。' },
+  battle_not_found: { en: null, zh: '此对战不存在，或属于他人。' },
+  battle_void: { en: null, zh: '此对战不计入结果，请开始新的对战。' },
+  battle_voted: { en: null, zh: '此对战已因投票而结束，请开始新的对战。' },
+  board_not_found: { en: null, zh: '没有这个排行榜。' },
+  body_too_large: { en: null, zh: '发送的内容过大。' },
+  bus_unavailable: { en: null, zh: '竞技场的消息服务暂时无法访问，请稍后重试。' },
+  busy: { en: null, zh: '竞技场正忙，请稍后重试。' },
+  conflict: { en: null, zh: '当前状态不允许此操作。' },
+  conversation_not_found: {
+    en: 'This conversation does not exist, or belongs to someone else.',
+    zh: '此对话不存在，或属于他人。',
+  },
+  cross_site: { en: null, zh: '其他网站不能以您的名义操作。' },
+  empty_prompt: { en: null, zh: '提示词是空的。' },
+  http_error: { en: null, zh: '竞技场无法处理此请求。' },
+  idempotency_mismatch: { en: null, zh: '此请求已用其他内容提交过，请再试一次。' },
+  internal_error: { en: null, zh: '竞技场内部出错，详情见其日志。' },
+  invalid_input: { en: null, zh: '发送的内容不符合要求。' },
+  invalid_json: { en: null, zh: '发送的内容不是有效的 JSON。' },
+  ledger_unavailable: { en: null, zh: '竞技场的数据库暂时无法访问，请稍后重试。' },
+  limit_exceeded: { en: null, zh: '内容超出了允许的长度或数量。' },
+  method_not_allowed: { en: null, zh: '此地址不接受这种请求。' },
+  missing_field: { en: null, zh: '发送的内容缺少必填项。' },
+  missing_reference: { en: null, zh: '所涉及的内容已不存在。' },
+  model_not_ready: { en: null, zh: '所选的模型尚未就绪。' },
+  no_model_ready: { en: null, zh: '还没有可用的模型。' },
+  not_a_battle: { en: null, zh: '只有匿名对战可以投票。' },
+  not_a_chat: { en: null, zh: '此对话不是与单个模型的对话。' },
+  not_allowed: { en: null, zh: '您无权执行此操作。' },
+  not_enough_models: { en: null, zh: '对战需要两个已就绪的模型，目前不足两个。' },
+  not_found: { en: null, zh: '此地址没有内容。' },
+  not_last_turn: { en: null, zh: '只有最后一轮的回答可以重新生成。' },
+  same_model: { en: null, zh: '请选择两个不同的模型。' },
+  too_many_turns: { en: null, zh: '此对话已达到轮数上限。' },
+  turn_in_progress: { en: null, zh: '上一轮的回答还在生成。' },
+  unavailable: { en: null, zh: '竞技场目前无法处理此请求，请稍后重试。' },
+  unknown_model: { en: null, zh: '没有这个名字的模型。' },
+  written_twice: { en: null, zh: '刚刚已写入相同的内容，请重试。' },
+}
+
+/** Notices have no codes: the sentence stands for itself. */
+export const NOTICES: Readonly<Record<string, Words>> = {
+  'A second model could not be fetched, so one model plays against itself in two precisions. The next start tries again.':
+    { en: null, zh: '未能获取第二个模型，目前由同一模型的两种精度相互对战。下次启动时会再次尝试。' },
+  'Too few models answer for a battle.': { en: null, zh: '能够作答的模型太少，无法进行对战。' },
+}
+
+/** By whose answer is missing. */
+export const VOIDS: Readonly<Record<Side | 'both', Words>> = {
+  a: { en: null, zh: '模型 A 未能完成回答。' },
+  b: { en: null, zh: '模型 B 未能完成回答。' },
+  both: { en: null, zh: '两个模型都未能完成回答。' },
+}
+
+function said(words: Words | undefined, sentence: string): string {
+  return words?.[language.locale] ?? sentence
+}
+
+export function errorSentence({ code, status, message }: ApiError): string {
+  if (code === 'unreachable') return t('error.unreachable')
+  if (message !== '') return said(ERRORS[code], message)
+  if (status === 429 || status === 503) return t('error.busy')
+  return status === 0 ? t('error.unexpected') : t('error.unreadable', { status })
+}
+
+export function noticeSentence(sentence: string): string {
+  return said(NOTICES[sentence], sentence)
+}
+
+export function voidSentence(failed: readonly Side[], sentence: string): string {
+  const [first, second] = failed
+  return first === undefined ? sentence : said(VOIDS[second === undefined ? first : 'both'], sentence)
+}
+
+/** Why an answer failed. The usual sentence is translated; another says more than a translation of the usual would. */
+export function failureSentence(sentence: string | null): string {
+  const usual = sentence === null || sentence === CATALOGUES.en['answer.failed.text']
+  return usual ? t('answer.failed.text') : sentence
+}
