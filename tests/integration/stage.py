@@ -25,7 +25,7 @@ from agon.telemetry import Metrics
 
 ENGINE_KEY = "engine-key-5d1c"
 KEY_ENV = "STAGE_ENGINE_KEY"
-NAMES = {"Velvet Thunder 9000": "internal-alpha", "Marble Sphinx XL": "internal-beta"}
+NAMES = {"Velvet Thunder": "internal-alpha", "Marble Sphinx XL": "internal-beta"}
 """Contestants and the models' names at their server: words that occur nowhere else."""
 SPARE = "internal-spare"
 """A model that the server has and that nobody plays yet."""

@@ -35,7 +35,8 @@ _STATUS: tuple[tuple[type[AgonError], int], ...] = (
     (Unavailable, 503),
 )
 _STATUS_BY_CODE = {"cross_site": 403, "body_too_large": 413}
-_HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
+_HTTP_CODES = {400: "invalid_body", 404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
+_BODY_CODES = {"invalid_body", "body_too_large"}
 _RETRY_UNAVAILABLE_S = 2.0
 
 
@@ -129,7 +130,7 @@ async def _on_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     code = _HTTP_CODES.get(error.status_code, "http_error")
     message = "There is nothing at this address." if error.status_code == 404 else f"{error.detail}."
-    body = {"error": {"code": code, "message": message, "field": None}}
+    body = {"error": {"code": code, "message": message, "field": "body" if code in _BODY_CODES else None}}
     return JSONResponse(body, error.status_code, error.headers)
 
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from agon.api.errors import response_of
 from agon.core.errors import LimitExceeded, NotAllowed
 from agon.telemetry import Metrics
@@ -40,12 +42,9 @@ class Guard:
         headers = dict(scope["headers"])
         refusal = self._refusal(scope["method"], headers)
         if refusal is not None:
-            await response_of(refusal)(scope, receive, send)
+            await response_of(refusal)(scope, receive, _with_headers(send))
             return
-        try:
-            await self._app(scope, self._bounded(receive), _with_headers(send))
-        except _TooLargeError:
-            await response_of(self._too_large())(scope, receive, send)
+        await self._app(scope, self._bounded(receive), _with_headers(send))
 
     def _refusal(self, method: str, headers: dict[bytes, bytes]) -> LimitExceeded | NotAllowed | None:
         length = headers.get(b"content-length", b"")
@@ -67,14 +66,11 @@ class Guard:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self._body_bytes:
-                raise _TooLargeError
+                # The framework turns whatever else is raised here into a 400.
+                raise HTTPException(413, self._too_large().message.rstrip("."))
             return message
 
         return bounded
-
-
-class _TooLargeError(Exception):
-    pass
 
 
 def _with_headers(send: Send) -> Send:
