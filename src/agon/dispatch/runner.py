@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _TAKE_WAIT_S = 1.0
+_TAKERS = 4
+"""Takes under way for each contestant: each waits for the bus twice, and alone it would hold up a crowd."""
 _STALE_S = 2.0
 _PAUSE_S = 0.2
 
@@ -101,7 +103,8 @@ class Runner:
                 await self._bus.enqueue([ref])
 
     def _serve_in_background(self, member: Member) -> None:
-        self._spawn(self._serve(member))
+        for _ in range(_TAKERS):
+            self._spawn(self._serve(member))
 
     async def _serve(self, member: Member) -> None:
         """Take answers from the contestant's queue while there is a place for one."""
