@@ -97,7 +97,7 @@ export const en = {
   'vote.winner': 'Better',
 
   'void.title': 'This battle does not count',
-  'void.text': 'One side could not finish its answer, so a vote would be unfair. Nothing was recorded against either model.',
+  'void.text': 'Not every answer could be finished, so a vote would be unfair. Nothing was recorded against either model.',
   'void.reason': 'Reason: {reason}',
 
   'error.retry': 'Try again',

@@ -99,7 +99,7 @@ export const zh: Record<Key, string> = {
   'vote.winner': '更好',
 
   'void.title': '这场对战不计入结果',
-  'void.text': '有一方未能完成回答，此时投票并不公平。没有为任何一个模型留下记录。',
+  'void.text': '并非每个回答都已完成，此时投票并不公平。没有为任何一个模型留下记录。',
   'void.reason': '原因：{reason}',
 
   'error.retry': '重试',
