@@ -62,7 +62,8 @@ async def test_gateways_that_race_write_one_vote(ledger: Ledger, database: Datab
 async def test_a_repeated_ballot_is_the_same_vote_or_refused(ledger: Ledger) -> None:
     answered = await ledger.answered()
     first = await ledger.votes.cast(ballot(answered, key="k"))
-    assert await ledger.votes.cast(ballot(answered, key="k")) == first
+    assert not first.repeated
+    assert await ledger.votes.cast(ballot(answered, key="k")) == replace(first, repeated=True)
     assert await refusal(ledger, ballot(answered, key="other")) == "already_voted"
     assert await refusal(ledger, ballot(answered)) == "already_voted"
     assert await refusal(ledger, ballot(answered, Winner.B, key="k")) == "idempotency_mismatch"

@@ -7,14 +7,22 @@ from agon.core.errors import InvalidInput
 from agon.stores.jobs import celery_app
 
 
+def ledger_url(settings: Settings) -> str:
+    """Where the ledger is. Raises `InvalidInput` if it is not said."""
+    return _said(settings.stores.database_url, "AGON_DATABASE_URL")
+
+
 def store_urls(settings: Settings) -> tuple[str, str]:
     """Where the ledger and the bus are. Raises `InvalidInput` if either is not said."""
-    if not settings.stores.database_url or not settings.stores.redis_url:
+    return ledger_url(settings), _said(settings.stores.redis_url, "AGON_REDIS_URL")
+
+
+def _said(url: str, variable: str) -> str:
+    if not url:
         raise InvalidInput(
-            "AGON_DATABASE_URL and AGON_REDIS_URL must be set; `agon up` starts embedded servers and sets them itself.",
-            code="bad_configuration",
+            f"{variable} must be set; `agon up` starts embedded servers and sets it itself.", code="bad_configuration"
         )
-    return settings.stores.database_url, settings.stores.redis_url
+    return url
 
 
 def jobs(settings: Settings) -> Celery:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from agon.bootstrap.addresses import store_urls
+from agon.bootstrap.addresses import ledger_url
 from agon.config import Settings
 from agon.stores.postgres.contestants import PostgresAdminKeys
 from agon.stores.postgres.database import Database
@@ -13,7 +13,7 @@ from agon.stores.postgres.migrate import migrate
 
 async def migrate_ledger(settings: Settings) -> int:
     """Bring the ledger's schema up to date; returns how many migrations were applied."""
-    return await migrate(store_urls(settings)[0])
+    return await migrate(ledger_url(settings))
 
 
 async def ensure_admin_key(settings: Settings, *, another: bool) -> str | None:
@@ -33,7 +33,7 @@ async def revoke_admin_keys(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _admin_keys(settings: Settings) -> AsyncGenerator[PostgresAdminKeys]:
-    database = Database(store_urls(settings)[0], max_connections=1)
+    database = Database(ledger_url(settings), max_connections=1)
     await database.open()
     try:
         yield PostgresAdminKeys(database)

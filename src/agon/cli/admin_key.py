@@ -15,8 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from agon.bootstrap.ledger import ensure_admin_key, revoke_admin_keys
     from agon.config import load_settings
+    from agon.supervisor.running import with_running_ledger
 
-    settings = load_settings()
+    settings = with_running_ledger(load_settings())
     if args.action == "revoke-all":
         asyncio.run(revoke_admin_keys(settings))
         return 0

@@ -1,7 +1,6 @@
 """`agon models`: list the built-in models and fetch them."""
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +19,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pull.add_argument("names", nargs="*", metavar="NAME", help="a built-in model")
     pull.add_argument("--all", action="store_true", help="fetch all of them")
     for action in (listing, pull):
-        action.add_argument("--data-dir", type=Path, help="the arena's data folder (default: AGON_DATA_DIR, or .data)")
+        action.add_argument("--data-dir", type=Path, help="the arena's data folder (AGON_DATA_DIR)")
 
 
 def run(args: argparse.Namespace) -> int:
+    from agon.config import load_settings
     from agon.engines.weights import WeightStore
 
-    data_dir: Path = args.data_dir or Path(os.environ.get("AGON_DATA_DIR") or ".data")
+    data_dir: Path = args.data_dir or load_settings().data_dir
     store = WeightStore(data_dir / "models")
     return _list(store) if args.action == "list" else _pull(store, args.names, everything=args.all)
 

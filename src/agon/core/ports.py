@@ -79,6 +79,8 @@ class ConversationSummary:
 class CastVote:
     vote: Vote
     contestants: Mapping[Side, str]
+    repeated: bool = False
+    """Whether the ledger had it already when it was cast."""
 
 
 class ConversationLedger(Protocol):

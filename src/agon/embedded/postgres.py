@@ -129,6 +129,10 @@ class PostgresServer:
             return False
         return self.is_alive() and len(lines) > 7 and lines[0] == str(self.pid) and lines[7].strip() == "ready"
 
+    def is_listening(self) -> bool:
+        """Whether a server, started by whomever, has its socket where ours would be."""
+        return any(self._sockets.glob(".s.PGSQL.*[0-9]"))
+
     def failure(self) -> Unavailable:
         """Why it is not running, in the words of its log."""
         return Unavailable(

@@ -114,8 +114,9 @@ async def vote(
 ) -> VoteOut:
     """Vote, once. The reply comes after the ledger has the vote, and tells who the models were."""
     cast = await gateway.arena.vote(person, battle_id, body.winner, idempotency_key)
-    gateway.jobs.votes_came()
-    gateway.metrics.votes.labels(body.winner.value).inc()
+    if not cast.repeated:
+        gateway.jobs.votes_came()
+        gateway.metrics.votes.labels(body.winner.value).inc()
     return VoteOut.of(cast)
 
 

@@ -23,6 +23,8 @@ _GONE = (
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
     asyncpg.DeadlockDetectedError,
+    # What asyncpg says, now and then, when a connection is cut in the middle of a message.
+    asyncpg.InternalClientError,
 )
 
 

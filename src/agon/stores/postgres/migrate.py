@@ -1,4 +1,7 @@
-"""Brings a database's schema up to date: each file in `migrations/` once, in order, in a transaction of its own."""
+"""Brings a database's schema up to date: each file in `migrations/` once, in order, in a transaction of its own.
+
+A ledger that was restored from a dump is made readable on the way.
+"""
 
 from importlib.resources import files
 
@@ -6,6 +9,7 @@ import asyncpg
 
 from agon.core.errors import Conflict
 from agon.stores.postgres.database import translated
+from agon.stores.postgres.queries import sql
 
 # Any constant will do, as long as every process that migrates takes the same lock.
 _LOCK = 4_173_015
@@ -24,7 +28,9 @@ async def migrate(url: str) -> int:
         connection = await asyncpg.connect(url)
         try:
             await connection.execute("select pg_advisory_lock($1)", _LOCK)
-            return await _apply(connection)
+            applied = await _apply(connection)
+            await connection.execute(sql("adopt_restored_votes"))
+            return applied
         finally:
             await connection.close()
 

@@ -100,7 +100,8 @@ def _judged(ballot: Ballot, facts: Mapping[UUID, BattleFacts]) -> Vote | AgonErr
 def _result(ballot: Ballot, facts: Mapping[UUID, BattleFacts], battles: Mapping[UUID, Record]) -> CastVote | AgonError:
     judged = _judged(ballot, facts)
     if isinstance(judged, Vote):
-        return CastVote(judged, sides_of(battles[ballot.conversation]))
+        contestants = sides_of(battles[ballot.conversation])
+        return CastVote(judged, contestants, repeated=judged.receipt != ballot.receipt)
     if judged is None:
         raise AssertionError("a ballot was neither written nor refused")
     return judged

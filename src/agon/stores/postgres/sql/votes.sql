@@ -23,6 +23,10 @@ returning receipt, created_at;
 -- The vote behind a receipt.
 select receipt, winner, idempotency_key, created_at, contestant_a, contestant_b from votes where receipt = $1;
 
+-- name: adopt_restored_votes
+-- Votes that came from another server's dump carry its transaction numbers, which this one has not reached.
+update votes set txid = pg_current_xact_id() where txid >= pg_snapshot_xmax(pg_current_snapshot());
+
 -- name: vote_horizon
 -- Every transaction below this one has ended: what they wrote can be read without gaps.
 select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
