@@ -68,6 +68,19 @@ class PairCounts:
         won_a, won_b, tied, bad = table.astype(np.int64).reshape(4, size, size)
         return cls(names, frozen(won_a + won_b.T), frozen(tied + tied.T), frozen(bad + bad.T))
 
+    @classmethod
+    def from_tables(cls, models: Iterable[str], wins: IntArray, ties: IntArray, both_bad: IntArray) -> "PairCounts":
+        """Counts that are MxM tables already, which it takes over. Raises `InvalidInput` if they are none."""
+        names = _checked_names(models)
+        tables = [np.asarray(table, dtype=np.int64) for table in (wins, ties, both_bad)]
+        if any(table.shape != (len(names), len(names)) for table in tables):
+            raise InvalidInput("A table of counts is not as wide and high as there are models.", code="bad_votes")
+        if any((table < 0).any() or np.diag(table).any() for table in tables) or any(
+            (table != table.T).any() for table in tables[1:]
+        ):
+            raise InvalidInput("A table of counts is no table of battles.", code="bad_votes")
+        return cls(names, *(frozen(table) for table in tables))
+
     def with_votes(self, first: Codes, second: Codes, winners: Codes, repeats: Codes | None = None) -> "PairCounts":
         """These counts and some more votes, coded as in `from_codes`; costs a copy of MxM, whatever was counted."""
         return self._shifted(1, _Votes.checked(len(self.models), first, second, winners, repeats))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agon.core.errors import InvalidInput
 from agon.ranking.arrays import BoolArray, Codes, FloatArray, IntArray
@@ -72,14 +73,26 @@ def capped(voters: Sequence[Hashable], first: Codes, second: Codes, *, limit: in
 
     The two sides of a pair are alike. Raises `InvalidInput` if `limit` is below 1 or the columns differ in length.
     """
+    place = {voter: code for code, voter in enumerate(dict.fromkeys(voters))}
+    codes: IntArray = np.fromiter(map(place.__getitem__, voters), dtype=np.int64, count=len(voters))
+    return earliest(codes, np.asarray(first), np.asarray(second), limit=limit)
+
+
+def earliest(
+    voters: NDArray[np.integer], first: NDArray[np.integer], second: NDArray[np.integer], *, limit: int
+) -> BoolArray:
+    """`capped` of coded voters."""
     if limit < 1:
         raise InvalidInput("A voter's limit must be at least 1.", code="bad_limit", field="limit")
     if not len(voters) == len(first) == len(second):
         raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
-    seen: dict[tuple[Hashable, int, int], int] = {}
-    keep = np.zeros(len(voters), dtype=np.bool_)
-    for place, (voter, a, b) in enumerate(zip(voters, first, second, strict=True)):
-        pair = (voter, min(int(a), int(b)), max(int(a), int(b)))
-        seen[pair] = seen.get(pair, 0) + 1
-        keep[place] = seen[pair] <= limit
+    low, high = (pick(first, second).astype(np.int64) for pick in (np.minimum, np.maximum))
+    size = int(high.max(initial=0)) + 1
+    group = (voters.astype(np.int64) * size + low) * size + high
+    order = np.argsort(group, kind="stable")
+    fresh = np.diff(group[order], prepend=-1) != 0
+    places = np.arange(len(order))
+    since = places - np.maximum.accumulate(np.where(fresh, places, 0))
+    keep = np.zeros(len(order), dtype=np.bool_)
+    keep[order] = since < limit
     return keep
