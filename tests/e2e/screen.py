@@ -73,6 +73,8 @@ class Screen:
         return self.at(f"answer-{side}").last
 
     def text(self, side: Side) -> str:
+        # Text is painted a frame after it came.
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self.pane(side).locator(".body").inner_text().strip()
 
     def await_phase(self, side: Side, phase: str) -> None:

@@ -4,9 +4,10 @@ import pytest
 from playwright.sync_api import expect
 from tests.e2e.arena import Arena
 from tests.e2e.conftest import PARROT, SCRIPTED_NAMES, OpenScreen
+from tests.e2e.engines import ScriptedProcess
 from tests.e2e.screen import Screen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 
 def test_side_by_side_names_its_models_and_takes_no_vote(screen: Screen) -> None:
@@ -34,8 +35,8 @@ def test_a_chat_goes_on_over_several_turns(screen: Screen) -> None:
     screen.ask("One.")
     screen.await_state("ready")
     screen.ask("Two.")
-    screen.await_state("ready")
     expect(screen.at("turn-2")).to_be_visible()
+    screen.await_state("ready")
     assert screen.text("a") == "Two."
     expect(screen.at("answer-b")).to_have_count(0)
     screen.page.reload()
@@ -54,6 +55,21 @@ def test_a_follow_up_keeps_the_pair_hidden_and_counts_once(screen: Screen) -> No
     assert len(names) == 2
     assert names[0] == names[1]
     assert names[0] in SCRIPTED_NAMES
+
+
+def test_a_follow_up_goes_to_the_top_and_stays_there(screen: Screen, engine: ScriptedProcess) -> None:
+    screen.battle("Something before.")
+    engine.say(rate_tokens_per_s=30, tokens=150)
+    screen.ask("Something after.")
+    screen.await_text("a", 100)
+    # It glides there.
+    screen.page.wait_for_timeout(1_000)
+    asked = screen.at("prompt").last
+    place = asked.bounding_box()
+    screen.await_state("ready")
+    assert place is not None
+    assert place["y"] < 250
+    assert asked.bounding_box() == place
 
 
 def test_the_history_opens_an_old_battle(screen: Screen) -> None:

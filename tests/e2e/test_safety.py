@@ -6,7 +6,7 @@ from tests.e2e.conftest import PARROT
 from tests.e2e.engines import Parrot
 from tests.e2e.screen import Screen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 HOSTILE = """Plain words first.
 

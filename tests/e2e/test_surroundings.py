@@ -12,7 +12,7 @@ from tests.e2e.conftest import PARROT, OpenScreen
 from tests.e2e.engines import ScriptedProcess
 from tests.e2e.screen import Screen
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
@@ -197,6 +197,18 @@ def test_a_chinese_browser_gets_a_chinese_page(
     screen.at("ratings-plot").locator("svg").wait_for()
     assert_chinese(screen)
     screen.shoot("chinese-board")
+
+
+def test_what_goes_wrong_is_said_in_chinese_too(screen_of: Callable[..., Screen], engine: ScriptedProcess) -> None:
+    screen = screen_of(locale="zh-CN")
+    engine.say("heron", fail={"kind": "http_500"})
+    screen.open()
+    screen.ask("鸟为什么会飞")
+    expect(screen.at("void")).to_be_visible()
+    assert_chinese(screen)
+    screen.open("#/battle/0198c0de-0000-7000-8000-000000000000")
+    expect(screen.at("error")).to_be_visible()
+    assert_chinese(screen)
 
 
 def test_the_chosen_language_is_remembered(screen: Screen) -> None:
