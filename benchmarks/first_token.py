@@ -4,11 +4,11 @@ import asyncio
 import json
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.request import Request, urlopen
 
-from benchmarks.harness.arena import Arena
+from benchmarks.harness.arena import Arena, Processor
 from benchmarks.harness.report import console, publish
 from benchmarks.harness.statistics import Claim, Fact, compare, percentile
 from benchmarks.harness.trace import Sighting, tracing
@@ -143,17 +143,14 @@ async def compare_ways(arena: Arena, engine_port: int) -> tuple[list[Claim], lis
         for is_direct in (True, False):
             await course.run(is_direct=is_direct)
         begun = time.monotonic()
-        with arena.cpu_seconds() as cpu:
+        with arena.processor() as processor:
             for repeat in range(REPEATS):
                 for is_direct in (repeat % 2 == 0, repeat % 2 == 1):
                     (direct if is_direct else ours).append(await course.run(is_direct=is_direct))
         took_s = time.monotonic() - begun
         claims += _claims(load.battles, ours, direct)
         facts += _overheads(load.battles, ours, direct)
-        facts += [
-            Fact(f"{load.battles} at once: processor of the {name}", seconds / took_s, "cores")
-            for name, seconds in sorted(cpu.items(), key=lambda item: -item[1])
-        ]
+        facts += _processor_facts(load.battles, processor, took_s)
         async with tracing(arena.redis_url) as trace:
             traced = await course.run(is_direct=False)
         facts += [
@@ -185,6 +182,14 @@ def _overheads(count: int, ours: Sequence[Waits], direct: Sequence[Waits]) -> li
     ]
     either = statistics.median(ms for waits in ours for ms in waits.either_ms)
     return [*facts, Fact(f"{count} at once: P50 to the first text of either side", either, "ms")]
+
+
+def _processor_facts(count: int, processor: Mapping[str, Processor], took_s: float) -> list[Fact]:
+    facts: list[Fact] = []
+    for name, spent in sorted(processor.items(), key=lambda item: -item[1].used_s):
+        for what, seconds in (("ran", spent.used_s), ("waited for a core", spent.waited_s)):
+            facts.append(Fact(f"{count} at once: the {name} {what}", seconds / took_s * 100, "% of the time"))
+    return facts
 
 
 def start_engine(arena: Arena) -> int:

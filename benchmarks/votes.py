@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import asyncpg
-from benchmarks.harness.arena import SECRET, Arena
+from benchmarks.harness.arena import SECRET, Arena, Processor
 from benchmarks.harness.battles import Battle, forget_votes, seed_battles
 from benchmarks.harness.crowd import Member, Throughput, measure
 from benchmarks.harness.report import console, publish
@@ -164,7 +164,7 @@ def _claims(ours: Sequence[Throughput], baseline: Sequence[Throughput], name: st
 async def through_http(arena: Arena, battles: Sequence[Sequence[Battle]]) -> list[Fact]:
     """The same crowd through a gateway process, on 200 kept-alive connections."""
     runs: list[Throughput] = []
-    with arena.cpu_seconds() as cpu:
+    with arena.processor() as processor:
         for _ in range(HTTP_REPEATS):
             async with AsyncExitStack() as stack:
                 members = [await _http_voter(arena, own, stack) for own in battles]
@@ -174,14 +174,15 @@ async def through_http(arena: Arena, battles: Sequence[Sequence[Battle]]) -> lis
         Fact("through HTTP: votes/s", statistics.median(run.per_s for run in runs), "votes/s"),
         Fact("through HTTP: P50", statistics.median(run.p50_ms for run in runs), "ms"),
         Fact("through HTTP: P99", statistics.median(run.p99_ms for run in runs), "ms"),
-        *_cpu_facts(cpu, sum(run.done for run in runs)),
+        *_processor_facts(processor, sum(run.done for run in runs)),
     ]
 
 
-def _cpu_facts(cpu: Mapping[str, float], votes: int) -> list[Fact]:
+def _processor_facts(processor: Mapping[str, Processor], votes: int) -> list[Fact]:
+    ordered = sorted(processor.items(), key=lambda item: -item[1].used_s)
     return [
-        Fact(f"through HTTP: processor time of the {name}", seconds / votes * 1e6, "µs/vote")
-        for name, seconds in sorted(cpu.items(), key=lambda item: -item[1])
+        Fact(f"through HTTP: processor time of the {name}", spent.used_s / votes * 1e6, "µs/vote")
+        for name, spent in ordered
     ]
 
 

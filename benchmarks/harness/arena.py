@@ -6,7 +6,8 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +26,16 @@ from agon.supervisor.service import command
 SECRET = "a secret that only signs the cookies of benchmarks"  # noqa: S105 - guards nothing
 _READY_S = 30.0
 _LEAVE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    used_s: float
+    waited_s: float
+    """Ready to run while others ran: a busy machine, not a slow program."""
+
+    def minus(self, earlier: Self) -> "Processor":
+        return Processor(self.used_s - earlier.used_s, self.waited_s - earlier.waited_s)
 
 
 class Arena:
@@ -105,18 +116,17 @@ class Arena:
             time.sleep(0.05)
 
     @contextmanager
-    def cpu_seconds(self) -> Generator[dict[str, float]]:
-        """Processor seconds by process during the block, filled in at its end; `benchmark` is this process."""
-        spent: dict[str, float] = {}
-        before = self._cpu()
+    def processor(self) -> Generator[dict[str, Processor]]:
+        """What each process had of the processors during the block, filled in at its end; `benchmark` is this one."""
+        spent: dict[str, Processor] = {}
+        before = self._processors()
         yield spent
-        spent |= {name: used - before.get(name, 0.0) for name, used in self._cpu().items()}
+        spent |= {name: after.minus(before[name]) for name, after in self._processors().items()}
 
-    def _cpu(self) -> Mapping[str, float]:
-        pids = {name: child.pid for name, child in self._children.items()}
-        pids |= {"benchmark": os.getpid()}
+    def _processors(self) -> Mapping[str, Processor]:
+        pids = {name: child.pid for name, child in self._children.items()} | {"benchmark": os.getpid()}
         pids |= {server.name: server.pid for server in (self._postgres, self._valkey) if server.pid is not None}
-        return {name: _tree_cpu(pid, whole=name != "benchmark") for name, pid in pids.items()}
+        return {name: _processor(pid, whole=name != "benchmark") for name, pid in pids.items()}
 
     def _stop(self) -> None:
         for child in reversed(self._children.values()):
@@ -133,17 +143,24 @@ def _data_dir() -> Path:
     return folder
 
 
-def _tree_cpu(pid: int, *, whole: bool) -> float:
+def _processor(pid: int, *, whole: bool) -> Processor:
     process = psutil.Process(pid)
     tree = [process, *process.children(recursive=True)] if whole else [process]
-    total = 0.0
+    used_s = waited_s = 0.0
     for part in tree:
-        try:
+        with suppress(psutil.NoSuchProcess):
             times = part.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
+            used_s += times.user + times.system
+            waited_s += _waited_s(part.pid)
+    return Processor(used_s, waited_s)
+
+
+def _waited_s(pid: int) -> float:
+    """How long a process's main thread was ready to run and did not get to; 0 where the system keeps no account."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _answers(url: str) -> bool:
