@@ -73,7 +73,8 @@ class Screen:
         return self.at(f"answer-{side}").last
 
     def text(self, side: Side) -> str:
-        # Text is painted a frame after it came.
+        # Text is painted a frame after it came, and pages in the background are not painted.
+        self.page.bring_to_front()
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return self.pane(side).locator(".body").inner_text().strip()
 
