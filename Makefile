@@ -57,8 +57,8 @@ browser:
 		|| { echo "The browser tests need the command chromium, and it could not be installed. On Debian, as root: apt-get install chromium"; exit 1; }; }
 
 lock: $(VENV)/.dev ## resolve the dependencies anew into requirements/
-	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK) -o requirements/run.txt
-	@$(BIN)/uv pip compile pyproject.toml --group build --group dev -c requirements/run.txt $(LOCK) -o requirements/dev.txt
+	@$(BIN)/uv pip compile pyproject.toml --extra pictures --group build $(LOCK) -o requirements/run.txt
+	@$(BIN)/uv pip compile pyproject.toml --extra pictures --group build --group dev -c requirements/run.txt $(LOCK) -o requirements/dev.txt
 
 LOCK = --universal --python-version 3.11 --upgrade --generate-hashes --no-annotate --no-emit-index-url -q \
 	--custom-compile-command "make lock"

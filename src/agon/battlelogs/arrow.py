@@ -1,0 +1,135 @@
+"""The one place that speaks with pyarrow, which has no types, and translates its errors."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from agon.battlelogs.faults import unreadable
+from agon.battlelogs.readings import Fault
+from agon.battlelogs.rows import Frame
+from agon.battlelogs.sources import Source, seekable
+from agon.battlelogs.style import METADATA
+from agon.ranking.columns import Coded, Column
+
+_BATCH_ROWS = 1 << 18
+_BLOCK_BYTES = 1 << 24
+
+Frames = Callable[[Sequence[str]], Iterator[Frame]]
+
+
+def parquet(source: Source) -> tuple[list[str], Frames]:
+    """The columns of a Parquet file, and its frames once it is said which of them are wanted."""
+    import pyarrow.parquet as library
+
+    pq: Any = library
+    with (
+        _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file, as of a download that broke off"),
+        seekable(source) as file,
+    ):
+        columns: list[str] = pq.ParquetFile(file).schema_arrow.names
+
+    def frames(names: Sequence[str]) -> Iterator[Frame]:
+        start = 0
+        with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file"), seekable(source) as file:
+            schema = pq.ParquetFile(file).schema_arrow
+            texts = [name for name in names if _is_text(schema.field(name).type)]
+            table = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True)
+            for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(names)):
+                yield _frame(batch, np.arange(start, start + len(batch)))
+                start += len(batch)
+
+    return columns, frames
+
+
+def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequence[str]) -> Iterator[Frame]:
+    """Frames of a large CSV file."""
+    import pyarrow as library
+    import pyarrow.csv as csv_library
+
+    pa: Any = library
+    pcsv: Any = csv_library
+    bad: list[Any] = []
+
+    def note(row: Any) -> str:
+        bad.append(row)
+        return "skip"
+
+    kind = pa.dictionary(pa.int32(), pa.string())
+    options = {
+        "read_options": pcsv.ReadOptions(
+            block_size=_BLOCK_BYTES, use_threads=False, column_names=list(header), skip_rows=1
+        ),
+        "parse_options": pcsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
+        "convert_options": pcsv.ConvertOptions(
+            include_columns=list(names),
+            column_types=dict.fromkeys(names, kind),
+            check_utf8=False,
+            strings_can_be_null=False,
+        ),
+    }
+    start = 0
+    with _translated(source.name, "bad_table", "It cannot be read as a table"):
+        for batch in pcsv.open_csv(pa.PythonFile(source.stream, mode="r"), **options):
+            # Rows are numbered as they stand in the file, so those left out leave gaps.
+            faults = tuple(
+                Fault(row.number - 2, "bad_row", f"{row.actual_columns} fields instead of {row.expected_columns}")
+                for row in bad
+            )
+            bad.clear()
+            rows = np.arange(start, start + len(batch) + len(faults))
+            yield _frame(batch, np.setdiff1d(rows, [fault.row for fault in faults]), faults)
+            start += len(rows)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as library
+
+    types: Any = library
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _frame(batch: Any, rows: Any, faults: tuple[Fault, ...] = ()) -> Frame:
+    columns: dict[str, Column] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name == METADATA and str(column.type).startswith("struct"):
+            columns.update(_leaves(name, column))
+        else:
+            columns[name] = _column(column)
+    return Frame(columns, rows, faults)
+
+
+def _column(array: Any) -> Column:
+    kind = str(array.type)
+    if kind.startswith("dictionary"):
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Coded(codes, array.dictionary.to_pylist())
+    if kind.startswith(("int", "uint", "double", "float")) and not array.null_count:
+        return array.to_numpy(zero_copy_only=False)
+    if kind.startswith("timestamp") and not array.null_count:
+        return array.cast("timestamp[us]").to_numpy(zero_copy_only=False) if "tz" not in kind else array.to_pylist()
+    return array.to_pylist()
+
+
+def _leaves(name: str, array: Any) -> Iterator[tuple[str, Column]]:
+    """The numbers within nested columns, each under its path."""
+    for place, field in enumerate(array.type):
+        inner = array.field(place)
+        path = f"{name}.{field.name}"
+        if str(field.type).startswith("struct"):
+            yield from _leaves(path, inner)
+        else:
+            yield path, inner.to_numpy(zero_copy_only=False)
+
+
+@contextmanager
+def _translated(name: str, code: str, sentence: str) -> Iterator[None]:
+    import pyarrow as library
+
+    pa: Any = library
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:
+        detail = str(error).splitlines()[0].rstrip(".") if str(error) else "no reason given"
+        raise unreadable(name, code, f"{sentence}: {detail}.") from error

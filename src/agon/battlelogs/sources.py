@@ -1,0 +1,178 @@
+"""Files and standard input as a stream of plain UTF-8, whatever they are packed in."""
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from agon.battlelogs.faults import unreadable
+from agon.battlelogs.readings import Progress
+
+STDIN = "-"
+PARQUET = b"PAR1"
+_BLOCK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """One open input. `head` is the beginning of `stream`, which still gives it; `path` leads to these very bytes."""
+
+    name: str
+    head: bytes
+    stream: BinaryIO
+    path: Path | None = None
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.head.startswith(PARQUET)
+
+
+@contextmanager
+def open_source(name: str, progress: Progress) -> Iterator[Source]:
+    """Opens a path, or `-` for standard input. Whatever reading it raises is `Unreadable` in the end."""
+    shown = "standard input" if name == STDIN else name
+    with _translated(shown):
+        if name == STDIN:
+            yield _unpacked(shown, sys.stdin.buffer, None, progress)
+            return
+        with Path(name).open("rb") as file:
+            yield _unpacked(shown, file, Path(name), progress)
+
+
+@contextmanager
+def seekable(source: Source) -> Iterator[BinaryIO]:
+    """The source's bytes with a way to jump in them: the file itself if it is plain, or a copy on disk."""
+    if source.path is not None:
+        with source.path.open("rb") as file:
+            yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        while block := source.stream.read(1 << 20):
+            copy.write(block)
+        copy.seek(0)
+        yield cast("BinaryIO", copy)
+
+
+def total_bytes(names: list[str]) -> int | None:
+    """Size of all sources together, as they lie on disk; None if one of them cannot say."""
+    try:
+        return sum(Path(name).stat().st_size for name in names) if STDIN not in names else None
+    except OSError:
+        return None
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    """Errors of files and of packing become `Unreadable`, here and nowhere else."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise unreadable(name, "corrupt_archive", "The packed file is cut off or damaged.") from error
+    except UnicodeDecodeError as error:
+        raise unreadable(name, "invalid_utf16", "It begins as UTF-16 does, but is no text in it.") from error
+    except IsADirectoryError as error:
+        raise unreadable(name, "not_a_file", "It is a folder, not a file.") from error
+    except OSError as error:
+        reason = error.strerror or "The packed file is cut off or damaged"
+        raise unreadable(name, "unreadable", f"{reason}.") from error
+
+
+def _unpacked(name: str, file: BinaryIO, path: Path | None, progress: Progress) -> Source:
+    counted = cast("BinaryIO", io.BufferedReader(_Counting(file, progress), _BLOCK_BYTES))
+    magic, stream = _with_head(counted, 8)
+    if magic.startswith(b"PK\x03\x04"):
+        raise unreadable(name, "zip_archive", "It is a zip archive or a workbook: unpack it, or save it as CSV.")
+    opener = next((opener for start, opener in _PACKED.items() if magic.startswith(start)), None)
+    if opener is not None:
+        stream, path = opener(stream), None
+    head, stream = _with_head(stream, _BLOCK_BYTES)
+    if head.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+        head, stream = _with_head(stream, _BLOCK_BYTES)
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        recoded = cast("BinaryIO", io.BufferedReader(_FromUtf16(stream), _BLOCK_BYTES))
+        head, stream = _with_head(recoded, _BLOCK_BYTES)
+        path = None
+    return Source(name, head, stream, path)
+
+
+def _with_head(stream: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:
+    """The first bytes, and a stream that still begins with them."""
+    head = stream.read(size)
+    return head, cast("BinaryIO", io.BufferedReader(_Joined(head, stream), _BLOCK_BYTES))
+
+
+def _zstd(stream: BinaryIO) -> BinaryIO:
+    import pyarrow as pa
+
+    arrow: Any = pa
+    return cast("BinaryIO", arrow.CompressedInputStream(arrow.PythonFile(stream, mode="r"), "zstd"))
+
+
+_PACKED: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
+    b"\x1f\x8b": lambda stream: cast("BinaryIO", gzip.GzipFile(fileobj=stream)),
+    b"BZh": lambda stream: cast("BinaryIO", bz2.BZ2File(stream)),
+    b"\xfd7zXZ\x00": lambda stream: cast("BinaryIO", lzma.LZMAFile(stream)),
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
+class _Counting(io.RawIOBase):
+    def __init__(self, stream: BinaryIO, progress: Progress) -> None:
+        self._stream = stream
+        self._progress = progress
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        buffer[: len(block)] = block
+        self._progress(len(block))
+        return len(block)
+
+
+class _Joined(io.RawIOBase):
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(buffer) :]
+        buffer[: len(block)] = block
+        return len(block)
+
+
+class _FromUtf16(io.RawIOBase):
+    """UTF-16 as UTF-8. Raises `UnicodeDecodeError` where it is neither."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            block = self._stream.read(_BLOCK_BYTES)
+            self._ready = self._decoder.decode(block, final=not block).encode()
+            if not block and not self._ready:
+                return 0
+        block, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(block)] = block
+        return len(block)
