@@ -198,9 +198,12 @@ async def test_streams_go_away_in_time(bus: RedisBus, redis: Client, key_prefix:
     conversation = uuid4()
     key = Keys(key_prefix).stream(conversation)
     await bus.append(conversation, packet(0))
-    assert 600 < await redis.ttl(key) <= 1800
-    await bus.append(conversation, packet(1), last=True)
-    assert 0 < await redis.ttl(key) <= 60
+    assert 60 < await redis.ttl(key) <= 600
+    await redis.expire(key, 5)
+    await bus.append(conversation, packet(1))
+    assert 0 < await redis.ttl(key) <= 5
+    await bus.append(conversation, Settled(1, Side.A, 1, AnswerState.DONE, 2, "stop"))
+    assert 60 < await redis.ttl(key) <= 600
 
 
 async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: RedisBus) -> None:

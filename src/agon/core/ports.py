@@ -247,8 +247,8 @@ class Bus(Protocol):
         """Those that no runner works on and no queue has been given lately."""
         ...
 
-    async def append(self, conversation: UUID, event: Event, *, last: bool = False) -> None:
-        """Append to the conversation's stream. `last` says that the ledger has it all, so the stream may go soon."""
+    async def append(self, conversation: UUID, event: Event) -> None:
+        """Append to the conversation's stream."""
         ...
 
     def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:

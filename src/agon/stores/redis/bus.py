@@ -9,7 +9,7 @@ from uuid import UUID
 from redis.exceptions import RedisError, ResponseError
 
 from agon.core.contestants import EngineState, EngineStatus
-from agon.core.events import Event
+from agon.core.events import Event, Packet
 from agon.core.ports import AnswerRef
 from agon.stores.redis.client import Client, Keys, connect, translated
 from agon.stores.redis.codec import (
@@ -27,8 +27,7 @@ _QUEUED = "queued"
 _QUEUED_TTL_MS = 10_000
 _CLAIM_TTL_MS = 4_000
 _ENGINE_TTL_MS = 5_000
-_STREAM_TTL_S = 30 * 60
-_FINISHED_TTL_S = 60
+_STREAM_TTL_S = 10 * 60
 _QUIET_S = 1.0
 
 # A claim is free when it is missing or says that the answer only waits in a queue.
@@ -112,11 +111,13 @@ class RedisBus:
             holders: Any = await self._client.mget([self._keys.claim(ref) for ref in refs])
         return [ref for ref, holder in zip(refs, holders, strict=True) if holder is None]
 
-    async def append(self, conversation: UUID, event: Event, *, last: bool = False) -> None:
+    async def append(self, conversation: UUID, event: Event) -> None:
         key = self._keys.stream(conversation)
         pipe: Any = self._client.pipeline(transaction=False)
         pipe.xadd(key, {"d": encode_event(event)})
-        pipe.expire(key, _FINISHED_TTL_S if last else _STREAM_TTL_S)
+        if not isinstance(event, Packet) or event.offset == 0:
+            # At an answer's start and end: with every packet it would be half of all the work here.
+            pipe.expire(key, _STREAM_TTL_S)
         with translated():
             await pipe.execute()
 
