@@ -34,6 +34,8 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
         version="1",
         description="Battles between language models, votes, and the boards that follow from them.",
         lifespan=lifespan,
+        # Any route may refuse a request before it looks at it; what a route says of its own is listed with it.
+        responses={"4XX": {"model": errors.ErrorBody, "description": "Refused"}},
         docs_url=None,
         redoc_url=None,
     )
