@@ -1,0 +1,1 @@
+"""Rankings as people take them away: tables, files, pictures and a page."""

@@ -1,0 +1,54 @@
+"""A ranking into files, each written whole or not at all."""
+
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from agon.core.errors import InvalidInput
+from agon.report.standings import Standings
+from agon.report.texts import COLUMNS, Account, csv_text, flat, json_text
+
+
+def write_rows(path: Path, standings: Standings, account: Account) -> None:
+    """Writes .csv, .json or .parquet, as the name says. Raises `InvalidInput` if the place cannot be written to."""
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        write_bytes(path, _parquet(standings))
+    else:
+        text = csv_text(standings.board.rows) if kind == ".csv" else json_text(standings, account) + "\n"
+        write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Raises `InvalidInput` if the place cannot be written to."""
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(content)
+        Path(file.name).chmod(0o666 & ~_umask())
+        Path(file.name).replace(path)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.", code="not_writable") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _parquet(standings: Standings) -> bytes:
+    import pyarrow as library
+    import pyarrow.parquet as parquet_library
+
+    pa: Any = library
+    pq: Any = parquet_library
+    whole = {"rank", "battles", "wins", "losses", "ties", "both_bad"}
+    kinds = [
+        (name, pa.int64() if name in whole else pa.string() if name in {"model", "notes"} else pa.float64())
+        for name in COLUMNS
+    ]
+    table = pa.Table.from_pylist([flat(row) for row in standings.board.rows], schema=pa.schema(kinds))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return bytes(sink.getvalue().to_pybytes())

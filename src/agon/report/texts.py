@@ -1,0 +1,242 @@
+"""A ranking as text: for a terminal, for a pipe, and as CSV and JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from agon.ranking.leaderboard import NoteCode, Row
+from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES, CleaningReport, Rejection
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agon.report.standings import Standings
+
+COLUMNS = (
+    "rank",
+    "model",
+    "rating",
+    "low",
+    "high",
+    "se",
+    "battles",
+    "wins",
+    "losses",
+    "ties",
+    "both_bad",
+    "win_rate",
+    "notes",
+)
+_SHORT = {
+    NoteCode.FEW_BATTLES: "few battles",
+    NoteCode.UNBOUNDED_ABOVE: "unbounded above",
+    NoteCode.UNBOUNDED_BELOW: "unbounded below",
+    NoteCode.NOT_COMPARABLE: "not comparable",
+    NoteCode.NO_BATTLES: "no battles",
+}
+_HEADINGS = ("rank", "model", "rating", "95 % interval", "battles", "win rate", "notes")
+_LEFT = {"model", "notes"}
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One input: what it was told to be, how its rows are numbered, and what in it was no vote."""
+
+    path: str
+    form: str
+    numbering: str
+    skipped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of the input."""
+
+    files: tuple[LogFile, ...]
+    report: CleaningReport
+
+    def rejected(self) -> list[Rejection]:
+        """Those that are listed, file by file in the order of their rows."""
+        order = {file.path: place for place, file in enumerate(self.files)}
+        return sorted(self.report.listed, key=lambda found: (order.get(found.source, 0), found.row))
+
+    def skipped(self) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for file in self.files:
+            for kind, count in file.skipped.items():
+                total[kind] = total.get(kind, 0) + count
+        return total
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """What a person reads of a row."""
+    return (
+        "–" if row.rank is None else str(row.rank),
+        row.model,
+        "–" if row.rating is None else f"{row.rating:.1f}",
+        interval(row),
+        f"{row.battles:,}",
+        "–" if row.win_rate is None else f"{100 * row.win_rate:.1f} %",
+        ", ".join(_SHORT[note.code] for note in row.notes),
+    )
+
+
+def interval(row: Row) -> str:
+    if row.low is None and row.high is None:
+        return "–"
+    if row.high is None:
+        return f"≥ {row.low:.0f}"
+    if row.low is None:
+        return f"≤ {row.high:.0f}"
+    return f"{row.low:.1f} … {row.high:.1f}"
+
+
+def rich_table(rows: Sequence[Row]) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="left" if heading in _LEFT else "right", no_wrap=heading != "notes")
+    for row in rows:
+        # Names come from files: markup in them is text.
+        table.add_row(*map(Text, cells(row)), style="dim" if row.rank is None else "")
+    return table
+
+
+def plain_table(rows: Sequence[Row]) -> str:
+    """Aligned columns without colour or frame."""
+    table = [_HEADINGS, *map(cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(_aligned(line, widths)).rstrip() for line in table)
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    for heading, text, width in zip(_HEADINGS, line, widths, strict=True):
+        yield text.ljust(width) if heading in _LEFT else text.rjust(width)
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([values[name] for name in COLUMNS] for values in map(flat, rows))
+    return text.getvalue()
+
+
+def flat(row: Row) -> dict[str, object]:
+    """A row for a table of a file; numbers whole, notes as codes."""
+    values: dict[str, object] = {name: getattr(row, name) for name in COLUMNS if name != "notes"}
+    return {**values, "notes": " ".join(note.code.value for note in row.notes)}
+
+
+def json_text(standings: "Standings", account: Account) -> str:
+    return json.dumps(as_json(standings, account), ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def as_json(standings: "Standings", account: Account) -> dict[str, object]:
+    """Everything, by the names that the reference documents."""
+    board, choice = standings.board, standings.choice
+    return {
+        "method": choice.method.value,
+        "ties": choice.ties.value,
+        "intervals": standings.errors,
+        "votes": board.votes,
+        "models": len(board.rows),
+        "rows": [_row_json(row) for row in board.rows],
+        "rejected": rejected_json(account),
+        **account_json(account),
+        **_details(standings),
+    }
+
+
+def _row_json(row: Row) -> dict[str, object]:
+    notes = [{"code": note.code.value, "text": note.sentence} for note in row.notes]
+    return {**{name: getattr(row, name) for name in COLUMNS}, "notes": notes}
+
+
+def rejected_json(account: Account) -> list[dict[str, object]]:
+    numbering = {file.path: file.numbering for file in account.files}
+    return [
+        {
+            "row": found.row,
+            "reason": str(found.reason),
+            "message": found.sentence,
+            "file": found.source,
+            "counted_by": numbering.get(found.source, "row"),
+        }
+        for found in account.rejected()
+    ]
+
+
+def account_json(account: Account) -> dict[str, object]:
+    report = account.report
+    return {
+        "accepted": report.kept,
+        "rejected_total": report.rejected_rows,
+        "rejected_by_reason": {str(reason): count for reason, count in report.rejected.items()},
+        "skipped": account.skipped(),
+        "notices": {str(notice): count for notice, count in report.notices.items()},
+        "files": [
+            {"path": file.path, "format": file.form, "counted_by": file.numbering, "skipped": dict(file.skipped)}
+            for file in account.files
+        ],
+    }
+
+
+def _details(standings: "Standings") -> dict[str, object]:
+    found: dict[str, object] = {}
+    good, ties, style = standings.goodness, standings.tie_fit, standings.style_fit
+    if good is not None:
+        found["goodness_of_fit"] = {"chi2": good.chi2, "degrees": good.degrees, "p": good.p}
+    if ties is not None and ties.finite:
+        found["tie_parameter"] = {"value": ties.parameter, "se": ties.parameter_se}
+    if style is not None:
+        columns = (style.names, style.coefficients.tolist(), style.coefficient_se.tolist())
+        found["style"] = {name: {"coefficient": value, "se": se} for name, value, se in zip(*columns, strict=True)}
+    return found
+
+
+def summary(standings: "Standings", account: Account) -> Iterator[str]:
+    """What stands below the table, a line at a time."""
+    board = standings.board
+    yield f"{_number(board.votes, 'battle')} of {_number(len(board.rows), 'model')}; {standings.errors}."
+    yield from account_lines(account)
+
+
+def account_lines(account: Account) -> Iterator[str]:
+    report = account.report
+    skipped = account.skipped()
+    if skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
+        yield f"{_number(sum(skipped.values()), 'record')} that are no votes: {kinds}."
+    for notice, count in report.notices.items():
+        yield f"{_number(count, 'row')}: {NOTICE_SENTENCES[notice]}"
+    if not report.rejected_rows:
+        return
+    yield f"{_number(report.rejected_rows, 'row')} rejected:"
+    sentences = {**SENTENCES, **{str(found.reason): found.sentence for found in report.listed}}
+    for reason, count in report.rejected.items():
+        yield f"  {count:,} {reason}: {sentences[reason]}"
+    yield from _listed(account)
+
+
+def _listed(account: Account) -> Iterator[str]:
+    """The first rejected rows by number, less those that were only not asked for."""
+    numbering = {file.path: file.numbering for file in account.files}
+    found = account.rejected()
+    for rejection in found[:_LISTED]:
+        yield f"  {rejection.source}, {numbering.get(rejection.source, 'row')} {rejection.row}: {rejection.reason}"
+    left = account.report.rejected_rows - min(len(found), _LISTED)
+    if left > 0:
+        yield f"  … and {left:,} more; --format json lists them."
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
