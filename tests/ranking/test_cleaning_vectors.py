@@ -40,7 +40,9 @@ def test_cleaning(vector: Vector) -> None:
         i, j = found.counts.codes([first, second])
         draws = found.counts.draws()
         assert (found.counts.wins[i, j], draws[i, j], found.counts.wins[j, i]) == (won, tied, lost)
-    assert list(found.counts.models) == expected.get("models", sorted({name for row in expected["counts"] for name in row[:2]}))
+    assert list(found.counts.models) == expected.get(
+        "models", sorted({name for row in expected["counts"] for name in row[:2]})
+    )
     assert found.battles is not None
     assert found.battles.vote_ids is not None
     if "accepted_ids" in expected:
@@ -50,7 +52,9 @@ def test_cleaning(vector: Vector) -> None:
         assert {ids[row.row]: row.reason for row in found.report.listed} == expected["reason_by_id"]
     if "ratings" in expected:
         fit = fit_bradley_terry(found.counts)
-        assert by_name(fit.models, fit.ratings) == pytest.approx(expected["ratings"], abs=vector["tolerance"]["ratings"])
+        assert by_name(fit.models, fit.ratings) == pytest.approx(
+            expected["ratings"], abs=vector["tolerance"]["ratings"]
+        )
 
 
 @pytest.mark.parametrize("vector", vectors("day_boundary"), ids=vector_id)

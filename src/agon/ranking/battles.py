@@ -125,7 +125,7 @@ class CodedBattles:
 
 
 def sorted_ties(order: IntArray, timestamps: FloatArray, key: Callable[[int], str]) -> IntArray:
-    """Places in order of time, those of equal time by key. Keys are made only where they decide, as text sorts slowly."""
+    """Places in order of time, those of equal time by key; keys are made only where they decide, since text is slow."""
     same = np.diff(timestamps[order]) == 0
     shared = np.flatnonzero(np.append(same, False) | np.append(False, same))
     if not shared.size:

@@ -125,8 +125,8 @@ def clean(chunks: RawBattles | Iterable[RawBattles], rules: CleaningRules | None
 class Cleaner:
     """Takes chunks of rows one after the other and counts what is good.
 
-    With `keep_rows=False` it holds counts alone, and its memory does not grow with the rows, unless a rule can be judged
-    only at the end (`CleaningRules.late`) or vote ids are to be told apart.
+    With `keep_rows=False` it holds counts alone, and its memory does not grow with the rows, unless a rule can be
+    judged only at the end (`CleaningRules.late`) or vote ids are to be told apart.
     """
 
     def __init__(self, rules: CleaningRules | None = None, *, keep_rows: bool = True, listed: int = LISTED) -> None:

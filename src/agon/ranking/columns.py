@@ -1,5 +1,6 @@
 """Columns of a battle log: as they come, or as codes into a dictionary."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -44,7 +45,7 @@ def missing(value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, float):
-        return value != value
+        return math.isnan(value)
     return isinstance(value, str) and not value.strip()
 
 

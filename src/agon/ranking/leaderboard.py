@@ -1,7 +1,7 @@
 """The board: one row a model, and a plain reason wherever the votes leave something open."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -86,10 +86,15 @@ def leaderboard(
     min_battles: int = MIN_BATTLES,
     anchor: Anchor | None = None,
     start: BradleyTerry | None = None,
+    drop_ties: bool = False,
 ) -> Leaderboard:
-    """The board of M models; `start`, the fit of a former board, makes it quick. Raises as `fit_bradley_terry` does."""
-    fit = fit_bradley_terry(counts, anchor=anchor, start=start)
-    spans = _spans(counts, fit)
+    """The board of M models; `start`, the fit of a former board, makes it quick. Raises as `fit_bradley_terry` does.
+
+    With `drop_ties` the ratings rest on decided battles alone; the rows still tell all of them.
+    """
+    rated = counts.decided() if drop_ties else counts
+    fit = fit_bradley_terry(rated, anchor=anchor, start=start)
+    spans = _spans(rated, fit)
     ranks = _ranks(fit, spans)
     notes = _notes(counts, fit, min_battles)
     tallies = _tallies(counts)
@@ -99,8 +104,7 @@ def leaderboard(
         _row(model, numbers, ranks.get(place), tallies[place], elo=elos.get(model), notes=notes[place])
         for place, (model, *numbers) in enumerate(zip(fit.models, *columns, strict=True))
     ]
-    order = _order(fit, rows)
-    return Leaderboard(tuple(rows[place] for place in order), counts.votes(), min_battles, fit)
+    return Leaderboard(ordered(fit, rows), counts.votes(), min_battles, fit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +215,17 @@ def _said(values: FloatArray) -> list[float | None]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def _order(fit: BradleyTerry, rows: list[Row]) -> list[int]:
-    home: dict[int, str] = {}
+def ordered(fit: BradleyTerry, rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Rows in the order of a board: the ranking by rating, then models rated on islands, then the unrated."""
+    home: dict[str, str] = {}
     for group in fit.groups:
-        places: list[int] = group.places.tolist()
-        home.update(dict.fromkeys(places, min(fit.models[place] for place in places)))
+        names = [fit.models[place] for place in group.places.tolist()]
+        home.update(dict.fromkeys(names, min(names)))
 
-    def standing(place: int) -> tuple[int, str, float, int, str]:
-        row = rows[place]
+    def standing(row: Row) -> tuple[int, str, float, int, str]:
         tier = 0 if row.rank is not None else 1 if row.rating is not None else 2
         # Rounded, so that what differs by arithmetic noise alone is ordered by name.
         height = 0.0 if row.rating is None else -round(row.rating, 6)
-        return tier, home.get(place, ""), height, -row.battles, row.model
+        return tier, home.get(row.model, ""), height, -row.battles, row.model
 
-    return sorted(range(len(rows)), key=standing)
+    return tuple(sorted(rows, key=standing))

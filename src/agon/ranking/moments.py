@@ -33,7 +33,7 @@ class Moments:
 def read_moments(column: "Coded | Sequence[object] | NDArray[Any]") -> Moments:
     """Reads numbers (seconds, or milliseconds where they are too large for that), datetimes and ISO 8601 texts."""
     if isinstance(column, Coded):
-        inner = read_moments(list(column.values) + [None])
+        inner = read_moments([*column.values, None])
         return Moments(inner.seconds[column.codes], inner.bad[column.codes], inner.zoneless[column.codes])
     if isinstance(column, np.ndarray) and column.dtype.kind in "Miuf":
         return _of_numbers(column)

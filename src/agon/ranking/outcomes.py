@@ -102,6 +102,36 @@ class PairCounts:
         wins, ties, both_bad = frozen(arrays)
         return PairCounts(grown.models, wins, ties, both_bad)
 
+    def plus(self, other: "PairCounts") -> "PairCounts":
+        """The votes of both; models that only the other has join behind these."""
+        whole = self.with_models(other.models)
+        at = np.ix_(*(whole.codes(other.models),) * 2)
+        tables = [table.copy() for table in (whole.wins, whole.ties, whole.both_bad)]
+        for table, more in zip(tables, (other.wins, other.ties, other.both_bad), strict=True):
+            table[at] += more
+        return PairCounts(whole.models, *(frozen(table) for table in tables))
+
+    def minus(self, other: "PairCounts") -> "PairCounts":
+        """These votes without the other's. Raises `InvalidInput` (`votes_not_counted`) if some are not among them."""
+        at = np.ix_(*(self.codes(other.models),) * 2)
+        tables = [table.copy() for table in (self.wins, self.ties, self.both_bad)]
+        for table, less in zip(tables, (other.wins, other.ties, other.both_bad), strict=True):
+            table[at] -= less
+            if (table < 0).any():
+                raise InvalidInput("Some of these votes are not among those counted.", code="votes_not_counted")
+        return PairCounts(self.models, *(frozen(table) for table in tables))
+
+    def only(self, places: IntArray) -> "PairCounts":
+        """The votes among some of the models, by place."""
+        window = np.ix_(places, places)
+        tables = (frozen(table[window]) for table in (self.wins, self.ties, self.both_bad))
+        return PairCounts(tuple(self.models[place] for place in places.tolist()), *tables)
+
+    def decided(self) -> "PairCounts":
+        """The battles that somebody won."""
+        none = frozen(np.zeros_like(self.wins))
+        return PairCounts(self.models, self.wins, none, none)
+
     def codes(self, names: Sequence[str]) -> IntArray:
         """Places of models in these counts. Raises `InvalidInput` for a name that is not there."""
         place = {name: code for code, name in enumerate(self.models)}

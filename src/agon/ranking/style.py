@@ -1,6 +1,7 @@
 """Style control: ratings as they would be if both answers had the same length and formatting."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ _MAX_STEPS = 60
 _SETTLED = 1e-6
 """Longest last step, in log-odds, of a fit that settled; one that runs away keeps making long ones."""
 _COLLINEAR = 1e-9
+_RUNAWAY = "Style alone tells winners from losers, so its weight has no limit."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +42,7 @@ class StyleFit:
 
     `ratings` and `se`, (M,), are in points, of mean 1000 over the models that are comparable, NaN for others (`places`
     are the rated ones). `coefficients` and `coefficient_se`, (F,), are natural log-odds for a full unit of difference,
-    that is from as much in both answers to all in the first. `covariance`, (m+F)x(m+F), robust, is in log-odds.
+    that is from as much in both answers to all in the first. `covariance`, mxm, is that of the rated ones, in points².
     """
 
     models: tuple[str, ...]
@@ -84,10 +86,10 @@ def fit_style(
 ) -> StyleFit:
     """Maximum-likelihood ratings and style coefficients of V votes, logit P(a wins) = θ_a - θ_b + x·β.
 
-    `first`, `second` and `winners`, (V,), are coded as in `PairCounts.from_codes`; `differences` is VxF. A tie counts as
-    half a win for either side; nothing is centred and nothing is shrunk. Rated are the models that the votes make
-    comparable without style (`structure`). The fit ends at a gradient under 1e-9 wins, or at what rounding leaves of it.
-    Errors are the sandwich H⁺SH⁺ as in `fit_bradley_terry`. The idea is that of Li, Angelopoulos and Chiang, "Does
+    `first`, `second` and `winners`, (V,), are coded as in `PairCounts.from_codes`; `differences` is VxF. A tie counts
+    as half a win for either side; nothing is centred and nothing is shrunk. Rated are the models that the votes make
+    comparable without style (`structure`). The fit ends at a gradient under 1e-9 wins, or at what rounding leaves of
+    it. Errors are the sandwich H⁺SH⁺ as in `fit_bradley_terry`. The idea is that of Li, Angelopoulos and Chiang, "Does
     style matter?" (2024), without their centring, which makes the answer depend on the order of the two answers.
 
     Raises `InvalidInput` if shapes differ, a difference is not a number, a feature cannot be told from the others and
@@ -165,8 +167,8 @@ class _Sums:
     def add(self, cell: IntArray, columns: FloatArray, weights: FloatArray) -> None:
         self.by_cell += np.bincount(cell, weights, self.size**2)
         weighted = columns * weights
-        for row, column in zip(self.crossed, weighted, strict=True):
-            row += np.bincount(cell, column, self.size**2)
+        for place, column in enumerate(weighted):
+            self.crossed[place] += np.bincount(cell, column, self.size**2)
         self.squared += weighted @ columns.T
 
     def matrix(self) -> FloatArray:
@@ -216,11 +218,9 @@ def _look(rows: _Rows, values: FloatArray, *, information: bool = False, meat: b
 
 def _solve(rows: _Rows, start: FloatArray) -> _Point:
     if len(rows) > 4 * _SAMPLE:
-        try:
+        # What a sample leaves open may be settled by the whole.
+        with suppress(InvalidInput):
             start = _climb(rows.sample(_SAMPLE), start).values
-        except InvalidInput:
-            # What a sample leaves open may be settled by the whole.
-            pass
     return _climb(rows, start)
 
 
@@ -239,7 +239,7 @@ def _climb(rows: _Rows, start: FloatArray) -> _Point:
             ahead = _look(rows, _shortened(rows, point, ahead), information=True)
             inverse = _inverse(ahead, rows.size)
         point = ahead
-    raise InvalidInput("Style alone tells winners from losers, so its weight has no limit.", code="style_not_finite")
+    raise InvalidInput(_RUNAWAY, code="style_not_finite")
 
 
 def _shortened(rows: _Rows, point: _Point, ahead: _Point) -> FloatArray:
@@ -260,7 +260,9 @@ def _inverse(point: _Point, size: int) -> FloatArray:
         return np.zeros_like(information)
     fill = float(np.trace(information[:size, :size])) / (size * size)
     if not np.isfinite(information).all() or not fill > 0:
-        raise InvalidInput("Style alone tells winners from losers, so its weight has no limit.", code="style_not_finite")
+        raise InvalidInput(
+            "Style alone tells winners from losers, so its weight has no limit.", code="style_not_finite"
+        )
     information = information.copy()
     information[:size, :size] += fill
     scale = 1.0 / np.sqrt(np.maximum(np.diag(information), np.finfo(np.float64).tiny))
@@ -288,7 +290,7 @@ def _result(counts: PairCounts, places: IntArray, rows: _Rows, point: _Point, na
         coefficients=frozen(point.values[size:].copy()),
         coefficient_se=frozen(se[size:].copy()),
         places=places,
-        covariance=frozen(covariance),
+        covariance=frozen(covariance[:size, :size] * PER_LOG_ODDS**2),
         votes=len(rows),
         gradient=point.size,
     )

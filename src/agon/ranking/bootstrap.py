@@ -1,0 +1,251 @@
+"""Bootstrap ratings: the fit repeated on votes drawn anew, battle by battle or voter by voter."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from agon.core.errors import InvalidInput
+from agon.ranking.arrays import BoolArray, Codes, FloatArray, IntArray, frozen
+from agon.ranking.bradley_terry import PER_LOG_ODDS, RatedGroup
+from agon.ranking.outcomes import PairCounts
+
+ROUNDS = 1000
+_BLOCK = 4_000_000
+"""Numbers held at once for a block of rounds (32 MB)."""
+_CHORDS = 12
+_NEWTONS = 30
+_SETTLED = 1e-9
+"""Longest last step, in log-odds, of a round that settled."""
+_FARTHEST = 30.0
+_LONGEST = 2.0
+_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bootstrap:
+    """R rounds of m models, in the order of the group's places; points.
+
+    `samples` is Rxm, with rows of NaN for rounds whose votes leave some rating without limit; `finite` counts the
+    others, of which `se`, `low` and `high`, each (m,), are taken: the standard deviation and the ends of the central
+    share `level` (percentile interval).
+    """
+
+    samples: FloatArray
+    finite: int
+    level: float
+    se: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def bootstrap_battles(
+    counts: PairCounts,
+    group: RatedGroup,
+    *,
+    rng: np.random.Generator,
+    rounds: int = ROUNDS,
+    level: float = 0.95,
+) -> Bootstrap:
+    """Efron's (1979) bootstrap over battles, for a group of the fit of these counts.
+
+    Each round draws as many battles as there were, with replacement. That is one multinomial draw over the outcomes of
+    pairs, whatever the number of battles. The same generator state gives the same result. Raises `InvalidInput` if
+    `rounds` is below 2 or `level` not between 0 and 1.
+    """
+    _check(rounds, level)
+    window = np.ix_(group.places, group.places)
+    wins, draws = counts.wins[window], np.triu(counts.draws()[window])
+    cells = np.concatenate((wins.ravel(), draws.ravel()))
+    used = np.flatnonzero(cells)
+    total = int(cells.sum())
+    size = len(group.places)
+    solver = _Solver.of(group)
+    samples: list[FloatArray] = []
+    for number in _blocks(rounds, 2 * size * size):
+        drawn = np.zeros((number, len(cells)))
+        drawn[:, used] = rng.multinomial(total, cells[used] / total, size=number)
+        samples.append(solver.solve(_score(drawn, size)))
+    return _summary(samples, group, level)
+
+
+def bootstrap_voters(
+    group: RatedGroup,
+    first: Codes,
+    second: Codes,
+    winners: Codes,
+    voters: Codes,
+    *,
+    rng: np.random.Generator,
+    rounds: int = ROUNDS,
+    level: float = 0.95,
+) -> Bootstrap:
+    """The bootstrap over voters, each drawn with all of their votes, so that votes of one person may lean together.
+
+    The columns, (V,), are those of the fit, coded as in `clustered_errors`; votes on models outside the group are left
+    out. Each round costs one pass over the distinct (voter, pair, outcome) combinations. Raises `InvalidInput` as
+    `bootstrap_battles` and `clustered_errors` do.
+    """
+    _check(rounds, level)
+    table = _VoterCells.of(group, first, second, winners, voters)
+    size = len(group.places)
+    solver = _Solver.of(group)
+    samples: list[FloatArray] = []
+    for number in _blocks(rounds, 2 * size * size):
+        drawn = np.stack([table.draw(rng, 2 * size * size) for _ in range(number)])
+        samples.append(solver.solve(_score(drawn, size)))
+    return _summary(samples, group, level)
+
+
+def _check(rounds: int, level: float) -> None:
+    if rounds < 2:
+        raise InvalidInput("A bootstrap needs at least 2 rounds.", code="bad_rounds", field="rounds")
+    if not 0.0 < level < 1.0:
+        raise InvalidInput("The level must lie between 0 and 1.", code="bad_level", field="level")
+
+
+def _blocks(rounds: int, width: int) -> Iterator[int]:
+    most = max(1, _BLOCK // width)
+    for start in range(0, rounds, most):
+        yield min(most, rounds - start)
+
+
+def _score(drawn: FloatArray, size: int) -> FloatArray:
+    """Scores, Rxmxm, of rounds whose columns are wins, then draws once a pair."""
+    wins, draws = np.split(drawn.reshape(len(drawn), 2 * size, size), 2, axis=1)
+    draws *= 0.5
+    wins += draws
+    wins += draws.transpose(0, 2, 1)
+    return wins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _VoterCells:
+    """How often each voter gave each outcome, in order of the cell; cells are numbered as in `_score`."""
+
+    voters: int
+    who: IntArray
+    times: FloatArray
+    starts: IntArray
+    cells: IntArray
+
+    @classmethod
+    def of(cls, group: RatedGroup, first: Codes, second: Codes, winners: Codes, voters: Codes) -> "_VoterCells":
+        a, b, w, v = (np.asarray(codes, dtype=np.int64) for codes in (first, second, winners, voters))
+        if not a.shape == b.shape == w.shape == v.shape:
+            raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
+        if v.size and v.min() < 0:
+            raise InvalidInput("A voter's code is negative.", code="bad_votes", field="voter")
+        inside = np.isin(a, group.places) & np.isin(b, group.places)
+        i, j = (np.searchsorted(group.places, codes[inside]) for codes in (a, b))
+        size, w = len(group.places), w[inside]
+        people, who = np.unique(v[inside], return_inverse=True)
+        won = np.where(w == 0, i * size + j, j * size + i)
+        drawn = size * size + np.minimum(i, j) * size + np.maximum(i, j)
+        both, times = np.unique(np.where(w < 2, won, drawn) * len(people) + who, return_counts=True)
+        cell, person = both // max(len(people), 1), both % max(len(people), 1)
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        return cls(len(people), person, times.astype(np.float64), starts, cell[starts])
+
+    def draw(self, rng: np.random.Generator, width: int) -> FloatArray:
+        drawn = rng.integers(0, self.voters, self.voters)
+        weight = np.bincount(drawn, minlength=self.voters).astype(np.float64)
+        counts = np.zeros(width)
+        counts[self.cells] = np.add.reduceat(weight[self.who] * self.times, self.starts)
+        return counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solver:
+    """Bradley-Terry on many tables of scores at once, all begun at one solution."""
+
+    strengths: FloatArray
+    inverse: FloatArray
+
+    @classmethod
+    def of(cls, group: RatedGroup) -> "_Solver":
+        return cls(group.strengths, group.inverse)
+
+    def solve(self, score: FloatArray) -> FloatArray:
+        """Strengths, Rxm, of R tables Rxmxm; NaN where they have no limit."""
+        met = score + score.transpose(0, 2, 1)
+        total = score.sum(axis=2)
+        strengths = np.tile(self.strengths, (len(score), 1))
+        moved = np.full(len(score), np.inf)
+        # Steps with the H⁺ of all votes cost m² each and gain tenfold or so, if votes are many.
+        for _ in range(_CHORDS):
+            move = (total - _expected(strengths, met)) @ self.inverse
+            now = np.abs(move).max(axis=1)
+            good = now < 0.5 * moved
+            strengths[good] += move[good]
+            moved = np.where(good, now, moved)
+            if not good.any() or (moved < _SETTLED).all():
+                break
+        left = np.flatnonzero(moved >= _SETTLED)
+        if left.size:
+            strengths[left] = self._newton(strengths[left], met[left], total[left])
+        return strengths
+
+    def _newton(self, strengths: FloatArray, met: FloatArray, total: FloatArray) -> FloatArray:
+        found = np.full_like(strengths, np.nan)
+        size = strengths.shape[1]
+        open_: IntArray = np.arange(len(strengths))
+        strengths = np.where(np.abs(strengths) < _FARTHEST, strengths, self.strengths)
+        for _ in range(_NEWTONS):
+            move = _newton_moves(strengths, met, total)
+            longest = np.abs(move).max(axis=1)
+            strengths = strengths + move * np.minimum(1.0, _LONGEST / np.maximum(longest, _LONGEST))[:, None]
+            settled = longest < _SETTLED
+            found[open_[settled]] = strengths[settled]
+            going = ~settled & (np.abs(strengths).max(axis=1) < _FARTHEST) & np.isfinite(longest)
+            if not going.any():
+                break
+            open_, strengths, met, total = open_[going], strengths[going], met[going], total[going]
+        return found - found.sum(axis=1, keepdims=True) / size
+
+
+def _chances(strengths: FloatArray) -> FloatArray:
+    odds = np.exp(strengths)
+    return odds[:, :, None] / (odds[:, :, None] + odds[:, None, :])
+
+
+def _expected(strengths: FloatArray, met: FloatArray) -> FloatArray:
+    return np.einsum("rij,rij->ri", met, _chances(strengths))
+
+
+def _newton_moves(strengths: FloatArray, met: FloatArray, total: FloatArray) -> FloatArray:
+    chance = _chances(strengths)
+    weights = met * chance * (1.0 - chance)
+    size = strengths.shape[1]
+    matrix = -weights
+    diagonal = weights.sum(axis=2)
+    matrix[:, np.arange(size), np.arange(size)] += diagonal
+    # The null vector 1 is filled as in `pseudo_inverse`; a gradient sums to 0, so the filling leaves no trace.
+    matrix += (diagonal.sum(axis=1) / (size * size) + np.finfo(np.float64).tiny)[:, None, None]
+    gradient = total - np.einsum("rij,rij->ri", met, chance)
+    regular = _regular(matrix)
+    matrix[~regular] = np.eye(size)
+    gradient[~regular] = np.nan
+    moves: FloatArray = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
+    return moves
+
+
+def _regular(matrix: FloatArray) -> BoolArray:
+    sign, size = np.linalg.slogdet(matrix)
+    return (sign > 0) & np.isfinite(size)
+
+
+def _summary(samples: list[FloatArray], group: RatedGroup, level: float) -> Bootstrap:
+    strengths = np.concatenate(samples)
+    shift = float(group.ratings[0] - PER_LOG_ODDS * group.strengths[0])
+    points = shift + PER_LOG_ODDS * strengths
+    if group.anchored:
+        held = int(np.flatnonzero(group.se_fisher == 0.0)[0])
+        points += (group.ratings[held] - points[:, held])[:, None]
+    good = points[np.isfinite(points).all(axis=1)]
+    if len(good) < 2:
+        nowhere = np.full(len(group.places), np.nan)
+        return Bootstrap(frozen(points), len(good), level, nowhere, nowhere, nowhere)
+    tail = 0.5 * (1.0 - level)
+    low, high = np.quantile(good, (tail, 1.0 - tail), axis=0)
+    return Bootstrap(frozen(points), len(good), level, good.std(axis=0, ddof=1), low, high)
