@@ -80,7 +80,10 @@ export class ConversationStore {
   async stop(): Promise<void> {
     const id = this.view?.id
     if (id === undefined || this.doing === 'stopping') return
-    await this.#attempt('stopping', () => stopConversation(id), () => void this.stop())
+    await this.#attempt('stopping', () => stopConversation(id), () => void this.stop(), (snapshot) => {
+      // The stream may have told how the sides ended before this reply came: what was pending then may not be now.
+      if (snapshot.state !== 'streaming') this.#adopt(snapshot)
+    })
   }
 
   async regenerate(turn: number, side: Side): Promise<void> {
@@ -121,12 +124,19 @@ export class ConversationStore {
     this.failure = { doing, error: asApiError(error), retry }
   }
 
-  async #attempt(doing: Doing, ask: () => Promise<Conversation>, retry: (() => void) | null): Promise<boolean> {
+  async #attempt(
+    doing: Doing,
+    ask: () => Promise<Conversation>,
+    retry: (() => void) | null,
+    take: (snapshot: Conversation) => void = (snapshot) => {
+      this.#adopt(snapshot)
+    },
+  ): Promise<boolean> {
     const generation = this.#begin(doing)
     try {
       const snapshot = await ask()
       if (generation !== this.#generation) return false
-      this.#adopt(snapshot)
+      take(snapshot)
       return true
     } catch (error) {
       if (generation === this.#generation) this.#fail(doing, error, retry)
