@@ -3,7 +3,7 @@
 import signal
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.e2e.arena import Arena
 from tests.e2e.engines import ScriptedProcess
 from tests.e2e.screen import Screen, Side
@@ -92,6 +92,31 @@ def test_stopped_sides_are_generated_anew(screen: Screen, engine: ScriptedProces
     screen.at("regenerate-b").click()
     assert_whole(screen)
     expect(screen.at("vote-a")).to_be_enabled()
+
+
+def test_a_late_reply_to_a_stop_undoes_nothing(screen: Screen, engine: ScriptedProcess) -> None:
+    engine.say(rate_tokens_per_s=20, tokens=400)
+    screen.open()
+    screen.ask("Talk until I stop you.")
+    for side in SIDES:
+        screen.await_text(side)
+
+    def reply_late(route: Route) -> None:
+        before = screen.page.request.get(route.request.url.removesuffix("/stop")).body()
+        route.fetch()
+        for side in SIDES:
+            screen.await_phase(side, "stopped")
+        route.fulfill(body=before, content_type="application/json")
+
+    screen.page.route("**/stop", reply_late)
+    screen.record()
+    with screen.page.expect_response("**/stop"):
+        screen.page.keyboard.press("Escape")
+    expect(screen.at("regenerate-a")).to_be_visible()
+    screen.page.wait_for_timeout(500)
+    assert not any("thinking" in glance.phases.values() for glance in screen.recorded())
+    for side in SIDES:
+        assert screen.text(side) == screen.kept_text(side)
 
 
 def test_an_answer_that_breaks_once_goes_on(screen: Screen, engine: ScriptedProcess) -> None:
