@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from typing import Any
 
 import httpx
 import pytest
@@ -138,7 +139,7 @@ async def test_what_redis_loses_comes_back(worker: Stage) -> None:
         expect(await voter.vote(await voter.answered()), 200)
         battle = await voter.start()
         seen = await voter.watch_until(battle, 4)
-        redis = connect(worker.settings.stores.redis_url)
+        redis: Any = connect(worker.settings.stores.redis_url)
         await redis.flushall()
         await redis.aclose()
         await worker.until_ready()
@@ -156,7 +157,7 @@ async def test_turns_that_only_redis_knew_of_are_found_in_the_ledger(worker: Sta
     await worker.reset()
     async with worker.person() as voter:
         await voter.http.get("/arena/battles")
-        redis = connect(worker.settings.stores.redis_url)
+        redis: Any = connect(worker.settings.stores.redis_url)
         battles: list[Json] = []
         for _ in range(5):
             battles.append(await voter.start())
