@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agon.core.errors import InvalidInput
-from agon.ranking.arrays import BoolArray, FloatArray, IntArray
+from agon.ranking.arrays import BoolArray, Differences, FloatArray, IntArray, Integers
 from agon.ranking.columns import Coded, CodedText
 from agon.ranking.moments import utc_days
 from agon.ranking.outcomes import PairCounts
@@ -25,9 +24,9 @@ class CodedBattles:
     """
 
     models: tuple[str, ...]
-    first: NDArray[np.integer]
-    second: NDArray[np.integer]
-    winners: NDArray[np.integer]
+    first: Integers
+    second: Integers
+    winners: Integers
     rows: IntArray
     sources: Coded
     timestamps: FloatArray | None = None
@@ -35,7 +34,7 @@ class CodedBattles:
     voters: Coded | None = None
     categories: Coded | None = None
     languages: Coded | None = None
-    style: FloatArray | None = None
+    style: Differences | None = None
     style_names: tuple[str, ...] = ()
 
     @classmethod
@@ -136,7 +135,7 @@ def sorted_ties(order: IntArray, timestamps: FloatArray, key: Callable[[int], st
     return order
 
 
-def codes_by_first_value(column: Coded) -> NDArray[np.integer]:
+def codes_by_first_value(column: Coded) -> Integers:
     """The column's codes, with a repeated value under its first code and a missing one under -1."""
     values = column.values
     table = dict.fromkeys(values)
@@ -155,14 +154,14 @@ def _picked(column: Coded | None, rows: Rows) -> Coded | None:
     return None if column is None else Coded(column.codes[rows], column.values)
 
 
-def _joined_numbers(parts: list[FloatArray | None], shapes: list[tuple[int, ...]]) -> FloatArray | None:
+def _joined_numbers(parts: Sequence[Differences | None], shapes: Sequence[tuple[int, ...]]) -> FloatArray | None:
     if all(part is None for part in parts):
         return None
     filled = [np.full(shape, np.nan) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
-    return np.concatenate(filled)
+    return np.concatenate(filled).astype(np.float64, copy=False)
 
 
-def _joined_style(parts: list[FloatArray | None], lengths: list[int]) -> FloatArray | None:
+def _joined_style(parts: list[Differences | None], lengths: list[int]) -> Differences | None:
     width = next((part.shape[1] for part in parts if part is not None), 0)
     joined = _joined_numbers(parts, [(length, width) for length in lengths])
     # One feature after the other in memory, as style control reads them.

@@ -226,8 +226,7 @@ def _newton_moves(strengths: FloatArray, met: FloatArray, total: FloatArray) -> 
     regular = _regular(matrix)
     matrix[~regular] = np.eye(size)
     gradient[~regular] = np.nan
-    moves: FloatArray = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
-    return moves
+    return np.asarray(np.linalg.solve(matrix, gradient[:, :, None]), dtype=np.float64)[:, :, 0]
 
 
 def _regular(matrix: FloatArray) -> BoolArray:

@@ -50,9 +50,7 @@ def in_category(column: Coded, name: str) -> BoolArray:
 def _members(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value.strip() else ()
-    if isinstance(value, Collection):
-        return tuple(str(item) for item in value)
-    return ()
+    return tuple(map(str, value)) if isinstance(value, Collection) else ()  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _board(battles: CodedBattles, column: Coded, name: str, min_votes: int, min_battles: int) -> CategoryBoard:

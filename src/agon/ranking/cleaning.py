@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agon.core.errors import InvalidInput
 from agon.core.votes import Winner
-from agon.ranking.arrays import BoolArray, FloatArray, IntArray
+from agon.ranking.arrays import BoolArray, Differences, IntArray, Integers
 from agon.ranking.battles import CodedBattles, codes_by_first_value
 from agon.ranking.columns import Coded, Column, encoded, missing
 from agon.ranking.moments import DAY_S, Moments, read_moments
@@ -216,15 +216,15 @@ class _Chunk:
     """One chunk, its values looked up; codes of names and winners are negative where there is none."""
 
     raw: RawBattles
-    first: IntArray
-    second: IntArray
-    winners: IntArray
+    first: Integers
+    second: Integers
+    winners: Integers
     moments: Moments | None
     vote_ids: Coded | None
     voters: Coded | None
     categories: Coded | None
     languages: Coded | None
-    style: FloatArray | None
+    style: Differences | None
     aliased: int
 
     @classmethod
@@ -306,9 +306,11 @@ class _Chunk:
         if rules.anonymous_only:
             yield Reason.NOT_ANONYMOUS, lambda: ~self._valued(_optional(self.raw.anonymous), is_true)
         if rules.category is not None:
-            yield Reason.OTHER_CATEGORY, lambda: ~self._valued(self.categories, _names(rules.category))
+            category = _names(rules.category)
+            yield Reason.OTHER_CATEGORY, lambda: ~self._valued(self.categories, category)
         if rules.language is not None:
-            yield Reason.OTHER_LANGUAGE, lambda: ~self._valued(self.languages, _names(rules.language))
+            language = _names(rules.language)
+            yield Reason.OTHER_LANGUAGE, lambda: ~self._valued(self.languages, language)
         if rules.timed:
             times = self.moments.seconds if self.moments is not None else np.full(len(self), np.nan)
             start, until = rules.start, rules.until
@@ -324,8 +326,8 @@ class _Chunk:
             return np.full(len(self), test(None))
         return np.array([*(test(value) for value in column.values), test(None)], dtype=np.bool_)[column.codes]
 
-    def _without(self, table: FloatArray | None) -> BoolArray:
-        return np.ones(len(self), dtype=np.bool_) if table is None else np.isnan(table).any(axis=1)
+    def _without(self, table: Differences | None) -> BoolArray:
+        return np.ones(len(self), dtype=np.bool_) if table is None else np.asarray(np.isnan(table).any(axis=1))
 
     def _check(self) -> None:
         columns = (
@@ -336,7 +338,7 @@ class _Chunk:
             raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
 
 
-def _winner_table(values: Collection[object], spellings: Mapping[object, Winner]) -> IntArray:
+def _winner_table(values: Collection[object], spellings: Mapping[object, Winner]) -> Integers:
     return np.array([*(_winner_code(value, spellings) for value in values), _MISSING_WINNER], dtype=np.int8)
 
 

@@ -79,13 +79,16 @@ def _encoded_values(values: Sequence[object]) -> Coded:
 
 def _hashable(value: object) -> object:
     if isinstance(value, list | tuple):
-        items: Sequence[object] = value
-        return tuple(_hashable(item) for item in items)
+        return _tuple(value)  # pyright: ignore[reportUnknownArgumentType] - a file's list may hold anything
     try:
         hash(value)
     except TypeError:
         return repr(value)
     return value
+
+
+def _tuple(items: Sequence[object]) -> tuple[object, ...]:
+    return tuple(_hashable(item) for item in items)
 
 
 class CodedText(Sequence[str]):

@@ -149,7 +149,8 @@ class _Grouped:
             number = np.repeat(np.arange(stop - start), np.diff(self.edges[start : stop + 1])) * size
             cells = np.concatenate((number + self.i[rows], number + self.j[rows]))
             weights = np.concatenate((self.residual[rows], -self.residual[rows]))
-            yield start, np.bincount(cells, weights, (stop - start) * size).reshape(-1, size)
+            scores = np.asarray(np.bincount(cells, weights, (stop - start) * size), dtype=np.float64)
+            yield start, scores.reshape(-1, size)
 
 
 def _information(group: RatedGroup) -> FloatArray:

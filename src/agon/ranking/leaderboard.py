@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from agon.ranking.arrays import FloatArray, IntArray
+from agon.ranking.arrays import FloatArray, IntArray, listed
 from agon.ranking.bradley_terry import Anchor, BradleyTerry, fit_bradley_terry
 from agon.ranking.elo import EloState
 from agon.ranking.limits import highest_winless, lowest_unbeaten
@@ -219,7 +219,7 @@ def ordered(fit: BradleyTerry, rows: Sequence[Row]) -> tuple[Row, ...]:
     """Rows in the order of a board: the ranking by rating, then models rated on islands, then the unrated."""
     home: dict[str, str] = {}
     for group in fit.groups:
-        names = [fit.models[place] for place in group.places.tolist()]
+        names = [fit.models[place] for place in listed(group.places)]
         home.update(dict.fromkeys(names, min(names)))
 
     def standing(row: Row) -> tuple[int, str, float, int, str]:

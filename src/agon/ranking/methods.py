@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from agon.core.errors import InvalidInput
-from agon.ranking.arrays import FloatArray, IntArray
+from agon.ranking.arrays import FloatArray, IntArray, listed
 from agon.ranking.battles import CodedBattles
 from agon.ranking.bootstrap import Bootstrap, bootstrap_battles, bootstrap_voters
 from agon.ranking.bradley_terry import Anchor, RatedGroup
@@ -120,7 +120,7 @@ class _Numbers:
 
     def held(self, models: tuple[str, ...], anchor: Anchor | None) -> "_Numbers":
         """The same measured from the anchor, if it is among them."""
-        places = [models[place] for place in self.places.tolist()]
+        places = [models[place] for place in listed(self.places)]
         if anchor is None or anchor.model not in places:
             return self
         at = places.index(anchor.model)
@@ -137,7 +137,7 @@ def _rerated(board: Leaderboard, numbers: _Numbers, how: BoardOptions) -> Leader
     low, high = held.ratings - Z95 * se, held.ratings + Z95 * se
     columns = zip(held.ratings.tolist(), low.tolist(), high.tolist(), se.tolist(), strict=True)
     ranks = overlap_ranks(low, high).tolist()
-    found = {models[place]: (*row, rank) for place, row, rank in zip(held.places.tolist(), columns, ranks, strict=True)}
+    found = {models[place]: (*row, rank) for place, row, rank in zip(listed(held.places), columns, ranks, strict=True)}
     rows: list[Row] = []
     for row in board.rows:
         rating, lower, upper, error, rank = found.get(row.model, (None,) * 5)
@@ -192,7 +192,7 @@ def _styled(board: Leaderboard, battles: CodedBattles, how: BoardOptions) -> Met
         battles.models, battles.first, battles.second, battles.winners, battles.style, names=battles.style_names
     )
     names = {model: place for place, model in enumerate(board.fit.models)}
-    places = np.array([names[battles.models[place]] for place in fit.places.tolist()], dtype=np.int64)
+    places = np.array([names[battles.models[place]] for place in listed(fit.places)], dtype=np.int64)
     numbers = _Numbers(places, fit.ratings[fit.places], fit.covariance)
     return MethodBoard(_rerated(board, numbers, how), style=fit)
 
@@ -212,7 +212,7 @@ def _clustered(board: Leaderboard, battles: CodedBattles) -> Leaderboard:
     if group.anchored:
         at = int(np.flatnonzero(group.se == 0.0)[0])
         se = np.array([errors.of_gap(place, at) for place in range(len(group.places))])
-    names = [board.fit.models[place] for place in group.places.tolist()]
+    names = [board.fit.models[place] for place in listed(group.places)]
     ends = zip(se.tolist(), (group.ratings - Z95 * se).tolist(), (group.ratings + Z95 * se).tolist(), strict=True)
     return _with_errors(board, dict(zip(names, ends, strict=True)))
 
@@ -237,6 +237,6 @@ def _bootstrapped(
         found = bootstrap_battles(rated, group, rng=rng, rounds=how.bootstrap)
     if found.finite < 2:
         return MethodBoard(board, bootstrap=found)
-    names = [board.fit.models[place] for place in group.places.tolist()]
+    names = [board.fit.models[place] for place in listed(group.places)]
     ends = zip(found.se.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     return MethodBoard(_with_errors(board, dict(zip(names, ends, strict=True))), bootstrap=found)

@@ -7,7 +7,7 @@ import numpy as np
 
 from agon.core.errors import InvalidInput
 from agon.core.votes import Winner
-from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
+from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen, listed
 
 WINNERS: tuple[Winner, ...] = tuple(Winner)
 """What a voter can say; the code of a winner is its place here, 0 to 3."""
@@ -125,7 +125,7 @@ class PairCounts:
         """The votes among some of the models, by place."""
         window = np.ix_(places, places)
         tables = (frozen(table[window]) for table in (self.wins, self.ties, self.both_bad))
-        return PairCounts(tuple(self.models[place] for place in places.tolist()), *tables)
+        return PairCounts(tuple(self.models[place] for place in listed(places)), *tables)
 
     def decided(self) -> "PairCounts":
         """The battles that somebody won."""

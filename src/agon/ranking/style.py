@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon.core.errors import InvalidInput
-from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
+from agon.ranking.arrays import Codes, Differences, FloatArray, IntArray, frozen
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, BradleyTerry, fit_bradley_terry
 from agon.ranking.newton import GRADIENT_LIMIT, MAX_MOVE, laplacian
 from agon.ranking.outcomes import PairCounts
@@ -57,7 +57,7 @@ class StyleFit:
     gradient: float
 
 
-def style_differences(style: RawStyle) -> FloatArray:
+def style_differences(style: RawStyle) -> Differences:
     """(a - b) / (a + b) of each feature, 0 where neither answer has any, VxF in float32, NaN where a count is no count.
 
     Not centred: the difference of equal answers is 0, so which answer stood first cannot matter. Raises `InvalidInput`
@@ -80,7 +80,7 @@ def fit_style(
     first: Codes,
     second: Codes,
     winners: Codes,
-    differences: NDArray[np.floating],
+    differences: Differences,
     *,
     names: tuple[str, ...] = FEATURES,
 ) -> StyleFit:
@@ -119,11 +119,11 @@ class _Rows:
 
     size: int
     cell: NDArray[np.int32]
-    x: NDArray[np.floating]
+    x: Differences
     points: NDArray[np.float32]
 
     @classmethod
-    def of(cls, places: IntArray, first: Codes, second: Codes, winners: Codes, x: NDArray[np.floating]) -> "_Rows":
+    def of(cls, places: IntArray, first: Codes, second: Codes, winners: Codes, x: Differences) -> "_Rows":
         a, b, w = (np.asarray(codes) for codes in (first, second, winners))
         top = int(max(a.max(initial=0), b.max(initial=0), places.max(initial=0))) + 1
         at = np.full(top, -1, dtype=np.int32)
@@ -268,7 +268,7 @@ def _inverse(point: _Point, size: int) -> FloatArray:
     scale = 1.0 / np.sqrt(np.maximum(np.diag(information), np.finfo(np.float64).tiny))
     if float(np.linalg.eigvalsh(information * scale * scale[:, None])[0]) < _COLLINEAR:
         raise InvalidInput("A feature of style cannot be told from the others and the models.", code="collinear_style")
-    inverse: FloatArray = np.linalg.inv(information)
+    inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
     inverse[:size, :size] -= 1.0 / (fill * size * size)
     return inverse
 

@@ -102,11 +102,11 @@ class _Pairs:
     def spread(self, values: FloatArray) -> FloatArray:
         """Σ values (e_first - e_second), (m,)."""
         plus = np.bincount(self.first, values, self.size)
-        return plus - np.bincount(self.second, values, self.size)
+        return np.asarray(plus - np.bincount(self.second, values, self.size), dtype=np.float64)
 
     def bordered(self, dd: FloatArray, dt: FloatArray, tt: FloatArray) -> FloatArray:
         """Σ of the 2x2 blocks [[dd, dt], [dt, tt]] in (difference, parameter), (m+1)x(m+1)."""
-        whole = np.zeros((self.size + 1, self.size + 1))
+        whole: FloatArray = np.zeros((self.size + 1, self.size + 1))
         inner = whole[:-1, :-1]
         np.add.at(inner, (self.first, self.second), -dd)
         inner += inner.T.copy()
@@ -205,7 +205,7 @@ def _inverse(information: FloatArray) -> FloatArray | None:
     filled = information.copy()
     filled[:-1, :-1] += fill
     try:
-        inverse: FloatArray = np.linalg.inv(filled)
+        inverse = np.asarray(np.linalg.inv(filled), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
     inverse[:-1, :-1] -= 1.0 / (fill * size * size)
