@@ -9,14 +9,18 @@ from agon.ranking.elo import EloRules, EloState, VoteKey, elo_order, elo_pass
 from agon.ranking.goodness import goodness_of_fit
 from agon.ranking.leaderboard import leaderboard
 from agon.ranking.limits import lowest_unbeaten
+from agon.ranking.methods import BoardOptions, Ties, board_of
 from agon.ranking.outcomes import WINNERS, PairCounts
 from agon.ranking.ranks import Z95, difference_ranks, overlap_ranks
+from agon.ranking.ties import TieModel, fit_ties
 from agon.ranking.voters import capped, clustered_errors
 
 
 def test_every_kind_has_vectors() -> None:
-    kinds = ("bradley_terry", "anchored", "structure", "elo", "elo_order", "voter_cluster")
-    assert [len(vectors(kind)) for kind in kinds] == [9, 2, 3, 4, 1, 2]
+    kinds = ("bradley_terry", "anchored", "structure", "elo", "elo_order", "voter_cluster", "tie_models")
+    elsewhere = ("cleaning", "day_boundary")
+    assert [len(vectors(kind)) for kind in kinds] == [9, 2, 3, 4, 1, 2, 2]
+    assert len(vectors(*kinds, *elsewhere)) == 30
 
 
 @pytest.mark.parametrize("vector", vectors("bradley_terry"), ids=vector_id)
@@ -156,3 +160,24 @@ def test_voter_clusters(vector: Vector) -> None:
         assert gap.se_robust == pytest.approx(wanted["se_battle"], abs=within["se"])
         clustered = clustered_errors(fit.groups[0], a, b, w, v).of_gap(0, 1)
         assert clustered == pytest.approx(wanted["se_voter_cluster"], abs=within["se"])
+
+
+@pytest.mark.parametrize("vector", vectors("tie_models"), ids=vector_id)
+def test_tie_models(vector: Vector) -> None:
+    expected, within = vector["expected"], vector["tolerance"]
+    counts = counts_of(vector["counts"])
+    for ties, name in ((Ties.HALF, "half_tie"), (Ties.DROP, "drop_ties")):
+        rows = board_of(counts, BoardOptions(ties=ties)).board.rows
+        assert {row.model: row.rating for row in rows} == pytest.approx(
+            expected[name]["ratings"], abs=within["ratings"]
+        )
+    for model, name, parameter in (
+        (TieModel.DAVIDSON, "davidson", "nu"),
+        (TieModel.RAO_KUPPER, "rao_kupper", "theta"),
+    ):
+        fit = fit_ties(counts, model)
+        wanted = expected[name]
+        assert by_name(fit.models, fit.ratings) == pytest.approx(wanted["ratings"], abs=within["ratings"])
+        assert fit.parameter == pytest.approx(wanted[parameter], abs=within["parameters"])
+        assert fit.log_likelihood == pytest.approx(wanted["log_likelihood"], abs=1e-6)
+        assert fit.gradient < 1e-9

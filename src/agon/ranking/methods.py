@@ -102,7 +102,7 @@ def board_of(
     if how.needs_rows and battles is None:
         raise InvalidInput("This method needs the votes one by one.", code="rows_needed", field="method")
     if how.method is Method.ELO and battles is not None:
-        return MethodBoard(_by_elo(plain, battles, how.elo))
+        return MethodBoard(_by_elo(plain, battles, how))
     if how.style and battles is not None:
         return _styled(plain, battles, how)
     if how.bootstrap:
@@ -163,11 +163,14 @@ def _main(board: Leaderboard) -> RatedGroup | None:
     return None if board.fit.main is None else board.fit.groups[board.fit.main]
 
 
-def _by_elo(board: Leaderboard, battles: CodedBattles, rules: EloRules) -> Leaderboard:
+def _by_elo(board: Leaderboard, battles: CodedBattles, how: BoardOptions) -> Leaderboard:
     order = battles.time_order()
     ratings = elo_in_order(
-        battles.models, battles.first[order], battles.second[order], battles.winners[order], rules=rules
+        battles.models, battles.first[order], battles.second[order], battles.winners[order], rules=how.elo
     )
+    if how.anchor is not None and how.anchor.model in ratings:
+        shift = how.anchor.rating - ratings[how.anchor.model]
+        ratings = {model: rating + shift for model, rating in ratings.items()}
     heights = np.array(list(ratings.values()))
     ranks = dict(zip(ratings, overlap_ranks(heights, heights).tolist(), strict=True))
     rows = [

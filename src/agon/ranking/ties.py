@@ -16,6 +16,8 @@ _MAX_STEPS = 100
 _MAX_MOVE = 1.0
 _SETTLED = 1e-6
 """Longest last step, in log-odds, of a fit that settled; where no finite maximum exists, steps stay near 1."""
+_FLAT = 1e-12
+"""Curvature in some direction, of 1 in a common one, that rounding may have made."""
 _FARTHEST = 60.0
 """Log-odds beyond which nothing is determined."""
 
@@ -67,11 +69,11 @@ def fit_ties(counts: PairCounts, model: TieModel) -> TieFit:
     pairs = _Pairs.of(counts, places)
     if not pairs.tied.any():
         return _without_ties(counts, model)
-    law = _davidson if model is TieModel.DAVIDSON else _rao_kupper
     share = float(pairs.tied.sum() / pairs.met.sum())
-    edge = math.log(2.0 * share / (1.0 - share)) if model is TieModel.DAVIDSON else 2.0 * share
     if share >= 1.0:
         return _nothing(counts, model)
+    law = _davidson if model is TieModel.DAVIDSON else _rao_kupper
+    edge = math.log(2.0 * share / (1.0 - share)) if model is TieModel.DAVIDSON else 2.0 * share
     point = _climb(pairs, law, np.append(start, edge), positive=model is TieModel.RAO_KUPPER)
     return _nothing(counts, model) if point is None else _result(counts, places, model, point)
 
@@ -204,10 +206,10 @@ def _inverse(information: FloatArray) -> FloatArray | None:
         return None
     filled = information.copy()
     filled[:-1, :-1] += fill
-    try:
-        inverse = np.asarray(np.linalg.inv(filled), dtype=np.float64)
-    except np.linalg.LinAlgError:
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(filled), np.finfo(np.float64).tiny))
+    if float(np.linalg.eigvalsh(filled * scale * scale[:, None])[0]) < _FLAT:
         return None
+    inverse = np.asarray(np.linalg.inv(filled), dtype=np.float64)
     inverse[:-1, :-1] -= 1.0 / (fill * size * size)
     return inverse
 
