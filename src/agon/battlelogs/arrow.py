@@ -1,7 +1,8 @@
 """The one place that speaks with pyarrow, which has no types, and translates its errors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from agon.ranking.columns import Coded, Column
 _BATCH_ROWS = 1 << 18
 _BLOCK_BYTES = 1 << 24
 
+IDS = frozenset(("vote_id", "battle_id", "question_id", "id", "conversation_pair_id"))
+"""Columns in which nearly every value is another, so that a dictionary of them would be no shorter."""
+
 Frames = Callable[[Sequence[str]], Iterator[Frame]]
 
 
 def parquet(source: Source) -> tuple[list[str], Frames]:
     """The columns of a Parquet file, and its frames once it is said which of them are wanted."""
-    import pyarrow.parquet as library
-
-    pq: Any = library
+    pq: Any = import_module("pyarrow.parquet")
     with (
         _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file, as of a download that broke off"),
         seekable(source) as file,
@@ -34,7 +36,7 @@ def parquet(source: Source) -> tuple[list[str], Frames]:
         start = 0
         with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file"), seekable(source) as file:
             schema = pq.ParquetFile(file).schema_arrow
-            texts = [name for name in names if _is_text(schema.field(name).type)]
+            texts = [name for name in names if name not in IDS and _is_text(schema.field(name).type)]
             table = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True)
             for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(names)):
                 yield _frame(batch, np.arange(start, start + len(batch)))
@@ -45,11 +47,8 @@ def parquet(source: Source) -> tuple[list[str], Frames]:
 
 def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequence[str]) -> Iterator[Frame]:
     """Frames of a large CSV file."""
-    import pyarrow as library
-    import pyarrow.csv as csv_library
-
-    pa: Any = library
-    pcsv: Any = csv_library
+    pa: Any = import_module("pyarrow")
+    pcsv: Any = import_module("pyarrow.csv")
     bad: list[Any] = []
 
     def note(row: Any) -> str:
@@ -64,7 +63,7 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
         "parse_options": pcsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
         "convert_options": pcsv.ConvertOptions(
             include_columns=list(names),
-            column_types=dict.fromkeys(names, kind),
+            column_types={name: pa.string() if name in IDS else kind for name in names},
             check_utf8=False,
             strings_can_be_null=False,
         ),
@@ -84,9 +83,7 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow.types as library
-
-    types: Any = library
+    types: Any = import_module("pyarrow.types")
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
@@ -124,10 +121,8 @@ def _leaves(name: str, array: Any) -> Iterator[tuple[str, Column]]:
 
 
 @contextmanager
-def _translated(name: str, code: str, sentence: str) -> Iterator[None]:
-    import pyarrow as library
-
-    pa: Any = library
+def _translated(name: str, code: str, sentence: str) -> Generator[None]:
+    pa: Any = import_module("pyarrow")
     try:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, OSError) as error:

@@ -1,13 +1,14 @@
 """ComparIA's tables: votes, and reactions to single answers."""
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
 from agon.battlelogs.categories import parsed, values_of
 from agon.battlelogs.pairs import Bad, Parts, reading_of
 from agon.battlelogs.readings import Reading, Wants
-from agon.battlelogs.rows import Frame, mapped
+from agon.battlelogs.rows import Frame, keys, mapped
 from agon.core.votes import Winner
 from agon.ranking.columns import Coded, encoded
 from agon.ranking.spellings import is_true
@@ -40,7 +41,7 @@ def read_votes(frame: Frame, wants: Wants) -> Reading:
         model_a=a,
         model_b=b,
         winner=winner,
-        vote_id=None if vote_id is None else encoded(vote_id),
+        vote_id=None if vote_id is None else keys(vote_id),
         timestamp=frame.column("timestamp"),
         voter=voter,
         category=None if category is None else [_categories(value) for value in values_of(category)],
@@ -61,12 +62,16 @@ def _winner(model_a: object, model_b: object, chosen: object, equal: object) -> 
 
 def _voter(frame: Frame) -> Coded:
     """A visitor, or where there is none the session."""
-    return mapped(lambda visitor, session: visitor or session, *(frame.coded(name) for name in VOTERS))
+    return mapped(_first, *(frame.coded(name) for name in VOTERS))
+
+
+def _first(visitor: object, session: object) -> object:
+    return visitor or session
 
 
 def _categories(value: object) -> object:
     found = parsed(value)
-    return tuple(map(str, found)) if isinstance(found, list) else found
+    return tuple(map(str, cast("list[object]", found))) if isinstance(found, list) else found
 
 
 @dataclass(slots=True)

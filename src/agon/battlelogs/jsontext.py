@@ -79,8 +79,8 @@ class _Window:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._bytes = b""
-        self._text = ""
+        self._bytes: bytes = b""
+        self._text: str = ""
         self._at = 0
         self._lines = 0
         self._column = 0

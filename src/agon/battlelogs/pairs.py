@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from agon.battlelogs.categories import category_columns, read_categories
 from agon.battlelogs.readings import Fault, Reading, Wants
-from agon.battlelogs.rows import Frame, mapped
+from agon.battlelogs.rows import Frame, keys, mapped
 from agon.battlelogs.style import read_style, style_columns
 from agon.core.votes import Winner
 from agon.ranking.arrays import BoolArray
@@ -22,6 +22,7 @@ VOTERS = ("judge", "judge_hash", "voter", "worker", "user_id", "evaluation_sessi
 """Who voted, the best first: a session stands for its voter where nothing better is known."""
 ANONYMOUS = ("anony", "anonymous")
 _IDS = ("vote_id", "battle_id", "evaluation_order")
+_TELLING = ("turn", "judge", "judge_hash")
 _THREE = ("winner_model_a", "winner_model_b", "winner_tie")
 
 
@@ -42,26 +43,27 @@ def optional(wants: Wants) -> tuple[str, ...]:
 
 def read(frame: Frame, wants: Wants) -> Reading:
     """Columns model_a, model_b and winner."""
-    return _read(frame, wants, "model_a", "model_b", frame.coded("winner"), _vote_id(frame))
+    return _read(frame, wants, ("model_a", "model_b"), frame.coded("winner"), _vote_id(frame))
 
 
 def read_sides(frame: Frame, wants: Wants) -> Reading:
     """Columns left, right and winner. Nothing else is known to name a vote, so none is taken for another's double."""
-    return _read(frame, wants, "left", "right", frame.coded("winner"), None)
+    return _read(frame, wants, ("left", "right"), frame.coded("winner"), None)
 
 
 def read_three_columns(frame: Frame, wants: Wants) -> Reading:
     """A column of 0 and 1 for each outcome."""
     winner = mapped(_of_three, *(frame.coded(name) for name in _THREE))
-    return _read(frame, wants, "model_a", "model_b", winner, _coded_or_none(frame.column("id")))
+    own = frame.column("id")
+    return _read(frame, wants, ("model_a", "model_b"), winner, None if own is None else keys(own))
 
 
-def _read(frame: Frame, wants: Wants, a: str, b: str, winner: Coded, vote_id: Coded | None) -> Reading:
+def _read(frame: Frame, wants: Wants, sides: tuple[str, str], winner: Coded, vote_id: Coded | None) -> Reading:
     return reading_of(
         frame,
         Parts(
-            model_a=frame.coded(a),
-            model_b=frame.coded(b),
+            model_a=frame.coded(sides[0]),
+            model_b=frame.coded(sides[1]),
             winner=winner,
             vote_id=vote_id,
             timestamp=frame.first_of(*TIMES),
@@ -129,20 +131,16 @@ def reading_of(frame: Frame, parts: Parts, skipped: Mapping[str, int] | None = N
 
 def _vote_id(frame: Frame) -> Coded | None:
     """What tells a vote from another: its own id, or a conversation's with all that may differ between its votes."""
-    for name in ("vote_id", "battle_id"):
-        if (column := frame.column(name)) is not None:
-            return encoded(column)
-    if "evaluation_order" in frame.columns:
-        return _coded_or_none(frame.column("id"))
+    own = frame.first_of("vote_id", "battle_id")
+    if own is None and "evaluation_order" in frame.columns:
+        own = frame.column("id")
+    if own is not None:
+        return keys(own)
     if "question_id" not in frame.columns:
         return None
     # A question_id names a conversation in an arena's logs, but a prompt in a benchmark's: alone it would not do.
-    names = ["question_id", "model_a", "model_b", *(n for n in ("turn", "judge", "judge_hash") if n in frame.columns)]
-    return mapped(_joined, *(frame.coded(name) for name in names))
-
-
-def _joined(question: object, *rest: object) -> object:
-    return None if question is None else (question, *rest)
+    names = ["question_id", "model_a", "model_b", *(name for name in _TELLING if name in frame.columns)]
+    return keys(*(frame.columns[name] for name in names))
 
 
 def _of_three(*columns: object) -> object:
@@ -163,7 +161,11 @@ def _zero_or_one(value: object) -> int | None:
 
 
 def _reasons(column: Coded) -> Coded:
-    return mapped(lambda value: value.reason if isinstance(value, Bad) else None, column)
+    return mapped(_reason, column)
+
+
+def _reason(value: object) -> object:
+    return value.reason if isinstance(value, Bad) else None
 
 
 def _not_text(value: object) -> object:

@@ -1,6 +1,6 @@
 """Reads a battle log of any form that is known, told by what is in it and not by its name."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -33,7 +33,7 @@ class Log:
 
 
 @contextmanager
-def open_log(name: str, wants: Wants, progress: Progress) -> Iterator[Log]:
+def open_log(name: str, wants: Wants, progress: Progress) -> Generator[Log]:
     """A path, or `-` for standard input. Raises `Unreadable`, now or while it is read."""
     with open_source(name, progress) as source:
         yield _open(source, wants)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agon.battlelogs.readings import Fault
-from agon.ranking.arrays import IntArray
-from agon.ranking.columns import Coded, Column, encoded
+from agon.ranking.arrays import BoolArray, IntArray
+from agon.ranking.columns import Coded, Column, encoded, missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +33,37 @@ class Frame:
 
     def first_of(self, *names: str) -> Column | None:
         return next((self.columns[name] for name in names if name in self.columns), None)
+
+
+def keys(*columns: Column) -> Coded:
+    """What tells rows apart by all these columns together, where the first has a value; missing elsewhere.
+
+    Each row's key is a 64-bit hash that differs from run to run: telling a hundred million rows apart by it goes wrong
+    once in some 4,000 runs, and it takes a tenth of the time and memory of the texts themselves.
+    """
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        # The odd constant is 2**64 over the golden ratio, as in Fibonacci hashing.
+        mixed = (mixed ^ _hashes(column)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    found, codes = np.unique(mixed, return_inverse=True)
+    return Coded(np.where(_missing(columns[0]), -1, codes), cast("list[int]", found.tolist()))
+
+
+def _hashes(column: Column) -> NDArray[np.uint64]:
+    if isinstance(column, Coded):
+        table = (*column.values, None)
+        return np.fromiter(map(hash, table), dtype=np.int64, count=len(table)).view(np.uint64)[column.codes]
+    values: Sequence[object] = column.tolist() if isinstance(column, np.ndarray) else column
+    return np.fromiter(map(hash, values), dtype=np.int64, count=len(values)).view(np.uint64)
+
+
+def _missing(column: Column) -> BoolArray:
+    if isinstance(column, Coded):
+        return np.array([*map(missing, column.values), True], dtype=np.bool_)[column.codes]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+        return np.zeros(len(column), dtype=np.bool_)
+    return np.fromiter(map(missing, column), dtype=np.bool_, count=len(column))
 
 
 def mapped(function: Callable[..., object], *columns: Coded) -> Coded:

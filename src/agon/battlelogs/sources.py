@@ -8,9 +8,10 @@ import lzma
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -37,7 +38,7 @@ class Source:
 
 
 @contextmanager
-def open_source(name: str, progress: Progress) -> Iterator[Source]:
+def open_source(name: str, progress: Progress) -> Generator[Source]:
     """Opens a path, or `-` for standard input. Whatever reading it raises is `Unreadable` in the end."""
     shown = "standard input" if name == STDIN else name
     with _translated(shown):
@@ -49,7 +50,7 @@ def open_source(name: str, progress: Progress) -> Iterator[Source]:
 
 
 @contextmanager
-def seekable(source: Source) -> Iterator[BinaryIO]:
+def seekable(source: Source) -> Generator[BinaryIO]:
     """The source's bytes with a way to jump in them: the file itself if it is plain, or a copy on disk."""
     if source.path is not None:
         with source.path.open("rb") as file:
@@ -71,7 +72,7 @@ def total_bytes(names: list[str]) -> int | None:
 
 
 @contextmanager
-def _translated(name: str) -> Iterator[None]:
+def _translated(name: str) -> Generator[None]:
     """Errors of files and of packing become `Unreadable`, here and nowhere else."""
     try:
         yield
@@ -112,16 +113,14 @@ def _with_head(stream: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:
 
 
 def _zstd(stream: BinaryIO) -> BinaryIO:
-    import pyarrow as pa
-
-    arrow: Any = pa
-    return cast("BinaryIO", arrow.CompressedInputStream(arrow.PythonFile(stream, mode="r"), "zstd"))
+    pa: Any = import_module("pyarrow")
+    return cast("BinaryIO", pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd"))
 
 
 _PACKED: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda stream: cast("BinaryIO", gzip.GzipFile(fileobj=stream)),
     b"BZh": lambda stream: cast("BinaryIO", bz2.BZ2File(stream)),
-    b"\xfd7zXZ\x00": lambda stream: cast("BinaryIO", lzma.LZMAFile(stream)),
+    b"\xfd7zXZ\x00": lambda stream: cast("BinaryIO", lzma.LZMAFile(stream)),  # noqa: SIM115 - closed with its file
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 

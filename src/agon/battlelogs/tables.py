@@ -73,7 +73,8 @@ def _header(source: Source) -> _Header:
 
 def _first_row(text: str, delimiter: str) -> list[str]:
     csv.field_size_limit(_FIELD_BYTES)
-    row = next((row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row), [])
+    nothing: list[str] = []
+    row = next((row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row), nothing)
     return [name.strip() for name in row]
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from agon.battlelogs.readings import Progress
     from agon.ranking.bradley_terry import Anchor
     from agon.ranking.cleaning import Cleaned, CleaningRules
-    from agon.report.standings import Choice, Standings
+    from agon.ranking.methods import BoardOptions
+    from agon.report.standings import Standings
     from agon.report.texts import Account
 
 _LISTED = 100_000
@@ -32,7 +33,7 @@ def _add_method(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("method")
     group.add_argument("--method", choices=["bt", "elo", "davidson", "rao-kupper"], default="bt", help="default: bt")
     group.add_argument(
-        "--ties", choices=["half", "ignore"], default="half", help="what a tie counts; default: half a win"
+        "--ties", choices=["half", "drop"], default="half", help="what a tie counts; default: half a win"
     )
     group.add_argument("--style", action="store_true", help="control for the length and formatting of answers")
     group.add_argument("--anchor", metavar="NAME=RATING", type=_anchor, help="fix one model's rating")
@@ -74,20 +75,20 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 0, or 2 if a file cannot be read, or with `--strict` a row."""
     from agon.battlelogs.faults import Unreadable
-    from agon.report.standings import rank
+    from agon.report.standings import standings_of
 
     if _pictured(args):
         from agon.report.pictures import require_pictures
 
         require_pictures()
-    choice = _choice(args)
+    options = _options(args)
     try:
-        cleaned, account = _read(args, _rules(args, choice), choice)
+        cleaned, account = _read(args, _rules(args, options), options)
     except Unreadable as error:
         return _refuse(args, error)
-    standings = rank(cleaned, choice)
-    _print(args, standings, account)
+    standings = standings_of(cleaned, options, seed=args.seed)
     _write(args, standings, account)
+    _print(args, standings, account)
     return 2 if args.strict and account.report.faulty else 0
 
 
@@ -95,22 +96,21 @@ def _pictured(args: argparse.Namespace) -> bool:
     return any((args.plot, args.plot_matrix, args.plot_history, args.html))
 
 
-def _choice(args: argparse.Namespace) -> "Choice":
-    from agon.report.standings import Choice, Method, Ties
+def _options(args: argparse.Namespace) -> "BoardOptions":
+    from agon.ranking.methods import BoardOptions, Method, Ties
 
-    return Choice(
+    return BoardOptions(
         method=Method(args.method),
         ties=Ties(args.ties),
         style=args.style,
-        anchor=args.anchor,
-        bootstrap=args.bootstrap,
         by_voter=args.cluster is not None,
-        seed=args.seed,
+        bootstrap=args.bootstrap,
+        anchor=args.anchor,
         min_battles=args.min_battles,
     )
 
 
-def _rules(args: argparse.Namespace, choice: "Choice") -> "CleaningRules":
+def _rules(args: argparse.Namespace, options: "BoardOptions") -> "CleaningRules":
     from agon.ranking.cleaning import CleaningRules
 
     return CleaningRules(
@@ -122,12 +122,12 @@ def _rules(args: argparse.Namespace, choice: "Choice") -> "CleaningRules":
         category=args.category,
         language=args.language,
         per_voter=args.cap_per_voter,
-        needs_style=choice.style,
-        needs_voter=choice.by_voter,
+        needs_style=options.style,
+        needs_voter=options.by_voter,
     )
 
 
-def _read(args: argparse.Namespace, rules: "CleaningRules", choice: "Choice") -> "tuple[Cleaned, Account]":
+def _read(args: argparse.Namespace, rules: "CleaningRules", options: "BoardOptions") -> "tuple[Cleaned, Account]":
     from agon.battlelogs.collect import collect
     from agon.battlelogs.readings import Wants
     from agon.ranking.cleaning import Cleaner
@@ -139,9 +139,9 @@ def _read(args: argparse.Namespace, rules: "CleaningRules", choice: "Choice") ->
         category=rules.category is not None,
         language=rules.language is not None,
         anonymous=rules.anonymous_only,
-        style=choice.style,
+        style=options.style,
     )
-    keep_rows = choice.needs_rows or bool(args.plot_history or args.html)
+    keep_rows = options.needs_rows or bool(args.plot_history or args.html)
     cleaner = Cleaner(rules, keep_rows=keep_rows, listed=_LISTED if args.format == "json" else LISTED)
     with _progress(args.files) as progress:
         logs = collect(args.files, cleaner, wants, progress)
@@ -154,7 +154,7 @@ def _read(args: argparse.Namespace, rules: "CleaningRules", choice: "Choice") ->
 
 
 @contextmanager
-def _progress(files: Sequence[str]) -> "Iterator[Progress]":
+def _progress(files: Sequence[str]) -> "Generator[Progress]":
     from agon.battlelogs.sources import total_bytes
 
     total = total_bytes(list(files))

@@ -1,6 +1,7 @@
 """A ranking into files, each written whole or not at all."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -38,11 +39,8 @@ def _umask() -> int:
 
 
 def _parquet(standings: Standings) -> bytes:
-    import pyarrow as library
-    import pyarrow.parquet as parquet_library
-
-    pa: Any = library
-    pq: Any = parquet_library
+    pa: Any = import_module("pyarrow")
+    pq: Any = import_module("pyarrow.parquet")
     whole = {"rank", "battles", "wins", "losses", "ties", "both_bad"}
     kinds = [
         (name, pa.int64() if name in whole else pa.string() if name in {"model", "notes"} else pa.float64())

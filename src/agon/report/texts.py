@@ -41,6 +41,7 @@ _SHORT = {
 _HEADINGS = ("rank", "model", "rating", "95 % interval", "battles", "win rate", "notes")
 _LEFT = {"model", "notes"}
 _LISTED = 10
+NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +77,19 @@ class Account:
 def cells(row: Row) -> tuple[str, ...]:
     """What a person reads of a row."""
     return (
-        "–" if row.rank is None else str(row.rank),
+        NOTHING if row.rank is None else str(row.rank),
         row.model,
-        "–" if row.rating is None else f"{row.rating:.1f}",
+        NOTHING if row.rating is None else f"{row.rating:.1f}",
         interval(row),
         f"{row.battles:,}",
-        "–" if row.win_rate is None else f"{100 * row.win_rate:.1f} %",
+        NOTHING if row.win_rate is None else f"{100 * row.win_rate:.1f} %",
         ", ".join(_SHORT[note.code] for note in row.notes),
     )
 
 
 def interval(row: Row) -> str:
     if row.low is None and row.high is None:
-        return "–"
+        return NOTHING
     if row.high is None:
         return f"≥ {row.low:.0f}"
     if row.low is None:
@@ -142,10 +143,10 @@ def json_text(standings: "Standings", account: Account) -> str:
 
 def as_json(standings: "Standings", account: Account) -> dict[str, object]:
     """Everything, by the names that the reference documents."""
-    board, choice = standings.board, standings.choice
+    board, options = standings.board, standings.options
     return {
-        "method": choice.method.value,
-        "ties": choice.ties.value,
+        "method": options.method.value,
+        "ties": options.ties.value,
         "intervals": standings.errors,
         "votes": board.votes,
         "models": len(board.rows),
@@ -192,7 +193,7 @@ def account_json(account: Account) -> dict[str, object]:
 
 def _details(standings: "Standings") -> dict[str, object]:
     found: dict[str, object] = {}
-    good, ties, style = standings.goodness, standings.tie_fit, standings.style_fit
+    good, ties, style = standings.goodness(), standings.details.ties, standings.details.style
     if good is not None:
         found["goodness_of_fit"] = {"chi2": good.chi2, "degrees": good.degrees, "p": good.p}
     if ties is not None and ties.finite:
