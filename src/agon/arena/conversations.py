@@ -88,9 +88,9 @@ class Arena:
         """Pair two contestants and put the prompt to both."""
         turn = self._turn(ask)
         roster = await self._contestants.roster()
-        weights = [(entry.contestant.name, entry.contestant.weight) for entry in roster.playable]
+        weights = [(entry.contestant.name, entry.contestant.weight) for entry in roster.fighters]
         pairing = choose_pair(weights, self._chance.uniform(), self._chance.uniform())
-        for entry in roster.playable:
+        for entry in roster.fighters:
             if entry.contestant.name in (pairing.a, pairing.b):
                 _check_room(entry)
         sides = {Side.A: pairing.a, Side.B: pairing.b}
@@ -171,11 +171,10 @@ class Arena:
         for ref in pending:
             if await self._bus.claim(ref, "stop"):
                 outcome = Outcome(ref, turn.answers[ref.side].attempt, AnswerState.STOPPED, "", "stopped")
-                await self._answers.settle(outcome)
-                await self._bus.append(
-                    conversation,
-                    Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, 0, "stopped"),
-                )
+                settlement = await self._answers.settle(outcome)
+                if settlement.written:
+                    ended = Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, 0, "stopped")
+                    await self._bus.append(conversation, ended)
                 await self._bus.release(ref)
         return await self._conversations.find(conversation)
 

@@ -18,6 +18,6 @@ def notices(roster: Roster) -> list[str]:
         for entry in roster.entries
         if entry.engine.state is EngineState.FAILED and entry.contestant.kind is ContestantKind.OPENAI
     ]
-    if down and len(roster.playable) < 2:
+    if down and len(roster.fighters) < 2:
         found.append("Too few models answer for a battle.")
     return found

@@ -13,6 +13,7 @@ from agon.bootstrap.addresses import store_urls
 from agon.bootstrap.contestants import configured_contestants, follow_configuration, sync_contestants, tell_operator
 from agon.config import Settings
 from agon.core.contestants import Contestant
+from agon.core.errors import InvalidInput
 from agon.core.generation import Engine
 from agon.dispatch.policy import Policy
 from agon.dispatch.pool import EngineFactory
@@ -74,11 +75,20 @@ def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
         return OpenAiEngine(
             contestant.url,
             contestant.model,
-            api_key=os.environ.get(contestant.key_env) if contestant.key_env else None,
+            api_key=_key(contestant.key_env),
             max_connections=contestant.max_concurrent + 1,
         )
 
     return make
+
+
+def _key(variable: str | None) -> str | None:
+    """The key in an environment variable. Raises `InvalidInput` if it is named and not set."""
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise InvalidInput(f"The environment variable {variable} is not set where the runner runs.", field="key_env")
+    return os.environ[variable]
 
 
 def llamacpp_options(settings: Settings, *, engines: int) -> LlamaCppOptions:

@@ -95,5 +95,10 @@ class Roster:
         return next((entry for entry in self.entries if entry.contestant.name == name), None)
 
     @property
+    def fighters(self) -> tuple[RosterEntry, ...]:
+        """Those that may be drawn for a battle now."""
+        return tuple(entry for entry in self.playable if entry.contestant.weight > 0)
+
+    @property
     def playable(self) -> tuple[RosterEntry, ...]:
         return tuple(entry for entry in self.entries if entry.playable)

@@ -222,6 +222,30 @@ class VoteSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ExportedTurn:
+    prompt: str
+    answers: Mapping[Side, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedVote:
+    """A vote with its battle. `turns` is empty where dialogues were not asked for."""
+
+    conversation: UUID
+    person: UUID
+    contestants: Mapping[Side, str]
+    winner: Winner
+    created_at: datetime
+    turns: Sequence[ExportedTurn]
+
+
+class VoteArchive(Protocol):
+    def every_vote(self, *, dialogues: bool) -> AsyncGenerator[ExportedVote]:
+        """All votes of one moment in order of (created_at, id), in a transaction as long as they are read."""
+        ...
+
+
 class Bus(Protocol):
     """Redis. Everything here may be lost at any moment; the ledger brings it back."""
 

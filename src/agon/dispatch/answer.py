@@ -57,6 +57,8 @@ class AnswerRun:
     async def run(self) -> Outcome:
         """Raises `SupersededError` if another runner has taken the answer over."""
         self._generation = asyncio.create_task(self._attempts())
+        if self._stopped:
+            self._generation.cancel()
         try:
             async with asyncio.timeout(self._around.policy.remaining_s(self._work.kind, self._work.age_s)):
                 outcome = await self._generation

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from agon.core.contestants import Contestant, EngineState, EngineStatus
-from agon.core.errors import AgonError
-from agon.core.generation import Engine
+from agon.core.errors import AgonError, EngineUnreachable
+from agon.core.generation import Engine, Finish, GenerationRequest, Piece
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,24 @@ class Member:
         self.detail = ""
 
 
+class _Unusable:
+    """Stands for an engine that cannot even be made, so that one bad entry leaves the others alone."""
+
+    def __init__(self, reason: AgonError) -> None:
+        self._reason = reason
+
+    async def warm_up(self) -> None:
+        raise self._reason
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish]:
+        del request
+        raise EngineUnreachable(self._reason.message)
+        yield Piece("")  # never reached: it makes this a generator
+
+    async def close(self) -> None:
+        """There is nothing to free."""
+
+
 class EnginePool:
     """Keeps one engine for each contestant.
 
@@ -114,7 +132,11 @@ class EnginePool:
         def progress(words: str) -> None:
             member.detail = words
 
-        member = Member(contestant, self._make(contestant, progress))
+        try:
+            engine = self._make(contestant, progress)
+        except AgonError as error:
+            engine = _Unusable(error)
+        member = Member(contestant, engine)
         self._members[contestant.name] = member
         self._tasks[contestant.name] = asyncio.create_task(self._watch(member))
 

@@ -54,6 +54,9 @@ class Runner:
         self._around = Surroundings(answers, bus, settings.policy, monotonic_s)
         self._pool = EnginePool(make_engine, on_ready=self._serve_in_background, tell=settings.tell)
         self._runs: dict[AnswerRef, AnswerRun] = {}
+        self._claimed: set[AnswerRef] = set()
+        self._stopped_early: set[AnswerRef] = set()
+        """Asked to stop between the claim and the first step."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -83,18 +86,20 @@ class Runner:
             await self._bus.announce(member.contestant.name, member.status)
 
     async def _keep(self) -> None:
-        await self._bus.keep(list(self._runs), self._name)
+        await self._bus.keep(list(self._claimed), self._name)
 
     async def _listen(self) -> None:
         async for ref in self._bus.stops():
             run = self._runs.get(ref)
             if run is not None:
                 run.stop()
+            elif ref in self._claimed:
+                self._stopped_early.add(ref)
 
     async def _sweep(self) -> None:
         """Find answers that nobody works on: their runner died, or the bus lost them."""
         stale = {answer.ref: answer for answer in await self._answers.stale(_STALE_S)}
-        for ref in await self._bus.unclaimed([ref for ref in stale if ref not in self._runs]):
+        for ref in await self._bus.unclaimed([ref for ref in stale if ref not in self._claimed]):
             answer = stale[ref]
             if self._policy.abandons(answer.kind, answer.age_s):
                 failed = Outcome(ref, answer.attempt, AnswerState.FAILED, "", error="no runner took it in time")
@@ -127,7 +132,7 @@ class Runner:
     async def _answer(self, member: Member, ref: AnswerRef) -> None:
         member.begin()
         try:
-            await self._claimed(member, ref)
+            await self._claim_and_generate(member, ref)
         except (SupersededError, NotFound):
             log.info("another runner has %s", ref)
         except Unavailable as error:
@@ -135,9 +140,18 @@ class Runner:
         finally:
             member.end()
 
-    async def _claimed(self, member: Member, ref: AnswerRef) -> None:
-        if ref in self._runs or not await self._bus.claim(ref, self._name):
+    async def _claim_and_generate(self, member: Member, ref: AnswerRef) -> None:
+        if ref in self._claimed:
             return
+        self._claimed.add(ref)
+        try:
+            if await self._bus.claim(ref, self._name):
+                await self._generate_claimed(member, ref)
+        finally:
+            self._claimed.discard(ref)
+            self._stopped_early.discard(ref)
+
+    async def _generate_claimed(self, member: Member, ref: AnswerRef) -> None:
         try:
             work = await self._answers.load(ref)
             if work.state is AnswerState.PENDING:
@@ -150,6 +164,8 @@ class Runner:
     async def _generate(self, member: Member, work: Work) -> None:
         run = AnswerRun(work, member.engine, self._around)
         self._runs[work.ref] = run
+        if work.ref in self._stopped_early:
+            run.stop()
         outcome = await run.run()
         if outcome.state is AnswerState.FAILED:
             log.warning("%s failed to answer: %s", member.contestant.name, outcome.error)

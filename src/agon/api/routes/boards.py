@@ -59,7 +59,7 @@ async def status(gateway: Parts) -> StatusOut:
     limits = gateway.limits
     return StatusOut(
         name=gateway.settings.name,
-        ready=len(roster.playable) >= 2,
+        ready=len(roster.fighters) >= 2,
         contestants=counts,
         notices=notices(roster),
         limits=LimitsOut(prompt_chars=limits.prompt_chars, turns=limits.turns, answer_tokens=limits.answer_tokens),
