@@ -1,6 +1,5 @@
 """Profile-likelihood limits: how far a rating can go before the votes speak against it, bounded or not."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,8 @@ from agon.ranking.structure import Island
 _MAX_STEPS = 80
 _MAX_MOVE = 2.0
 _HALVINGS = 50
+_FARTHEST = 34.0
+"""Gap in log-odds from which on rounding hides that anybody could still win."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,8 @@ class _Profile:
         """The maximum of L - pull·(direction · θ), or None where it runs away."""
         target = self.score.sum(axis=1) - pull * self.direction
         for _ in range(_MAX_STEPS):
+            if not float(np.ptp(strengths)) < _FARTHEST:
+                return None
             odds = np.exp(strengths - strengths.max())
             chance = odds[:, None] / (odds[:, None] + odds)
             gradient = target - (self.met * chance).sum(axis=1)
@@ -110,8 +113,6 @@ class _Profile:
                 return strengths
             move = pseudo_inverse(self.met * chance * chance.T) @ gradient
             longest = float(np.abs(move).max())
-            if not math.isfinite(longest) or float(np.abs(strengths).max()) > 40.0:
-                return None
             strengths = strengths + min(1.0, _MAX_MOVE / max(longest, _MAX_MOVE)) * move
         return None
 
