@@ -6,7 +6,8 @@ from tests.ranking.support import draw_votes
 
 from agon.core.errors import Conflict, InvalidInput
 from agon.core.votes import Winner
-from agon.ranking.elo import EloState, VoteKey, elo_pass
+from agon.ranking import elo
+from agon.ranking.elo import EloRules, EloState, VoteKey, elo_in_order, elo_pass
 from agon.ranking.outcomes import WINNERS
 
 
@@ -59,3 +60,38 @@ def test_a_vote_counted_twice_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
         elo_pass(("x", "y"), [0, 0], [1, 1], [0, 0], timestamps=[1.0, 1.0], vote_ids=["v", "v"])
     assert caught.value.code == "repeated_vote"
+
+
+def test_the_last_votes_are_enough_where_the_first_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = draw_votes(5, np.linspace(-1.0, 1.0, 5), 60_000)
+    columns = votes.models, votes.first, votes.second, votes.winners
+    played: list[int] = []
+    both = elo._play_both
+
+    def noted(ratings: list[float], others: list[float], battles: elo._Listed, rules: EloRules) -> None:
+        played.append(len(battles[0]))
+        both(ratings, others, battles, rules)
+
+    monkeypatch.setattr(elo, "_play_both", noted)
+    part = elo_in_order(*columns)
+    assert played == sorted(played)
+    assert 0 < played[-1] < 20_000
+    assert dict(part) == pytest.approx(dict(elo_in_order(*columns, whole=True)), abs=1e-8)
+
+
+def test_a_model_that_left_early_is_not_forgotten() -> None:
+    votes = draw_votes(5, np.linspace(-1.0, 1.0, 4), 40_000)
+    first, second, winners = (np.concatenate(([code], column)) for code, column in (
+        (4, votes.first), (0, votes.second), (0, votes.winners)
+    ))  # fmt: skip
+    columns = (*votes.models, "gone"), first, second, winners
+    assert dict(elo_in_order(*columns)) == dict(elo_in_order(*columns, whole=True))
+    assert elo_in_order(*columns)["gone"] == 1002.0
+
+
+def test_faster_rules_forget_sooner() -> None:
+    votes = draw_votes(5, np.linspace(-0.5, 0.5, 4), 20_000)
+    columns = votes.models, votes.first, votes.second, votes.winners
+    for rules in (EloRules(k=32.0), EloRules(k=0.0), EloRules(k=1.0, initial=0.0)):
+        part, whole = elo_in_order(*columns, rules=rules), elo_in_order(*columns, rules=rules, whole=True)
+        assert dict(part) == pytest.approx(dict(whole), abs=1e-8)

@@ -82,3 +82,26 @@ def test_names_are_there_and_differ(names: tuple[str, str], code: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         PairCounts.empty(names)
     assert caught.value.code == code
+
+
+def test_tables_must_be_tables_of_battles() -> None:
+    none = np.zeros((2, 2), dtype=np.int64)
+    good = np.array([[0, 3], [1, 0]])
+    assert PairCounts.from_tables(("x", "y"), good, none, none).votes() == 4
+    lopsided, own, negative = np.array([[0, 1], [2, 0]]), np.array([[1, 0], [0, 0]]), np.array([[0, -1], [0, 0]])
+    for wins, ties in ((good, lopsided), (own, none), (negative, none), (np.zeros((3, 3), dtype=np.int64), none)):
+        with pytest.raises(InvalidInput) as caught:
+            PairCounts.from_tables(("x", "y"), wins, ties, none)
+        assert caught.value.code == "bad_votes"
+
+
+def test_parts_of_counts() -> None:
+    counts = PairCounts.from_codes(("x", "y", "z"), [0, 1, 2, 0], [1, 2, 0, 1], [0, 2, 1, 3])
+    assert counts.decided().votes() == 2
+    inner = counts.only(np.array([0, 1]))
+    assert inner.models == ("x", "y")
+    assert (inner.wins.sum(), inner.both_bad.sum(), inner.ties.sum()) == (1, 2, 0)
+    assert counts.plus(PairCounts.from_codes(("w", "x"), [0], [1], [0])).models == ("x", "y", "z", "w")
+    with pytest.raises(InvalidInput) as caught:
+        counts.minus(PairCounts.from_codes(("x", "y"), [0], [1], [1]))
+    assert caught.value.code == "votes_not_counted"

@@ -140,3 +140,24 @@ def test_lopsided_counts_are_solved(votes: Votes, repeats: list[int]) -> None:
     (group,) = fit_bradley_terry(counts).groups
     expected = (counts.met() * group.chance).sum(axis=1)
     assert expected == pytest.approx(counts.score().sum(axis=1), abs=1e-7)
+
+
+@unhurried
+@given(linked_votes(), st.integers(2, 50))
+def test_more_of_the_same_votes_narrow_errors_by_the_root(votes: Votes, times: int) -> None:
+    repeated = PairCounts.from_codes(
+        votes.models, votes.first, votes.second, votes.winners, np.full(len(votes.first), times)
+    )
+    many, once = fit_bradley_terry(repeated), fit_bradley_terry(votes.counts())
+    assert many.ratings == pytest.approx(once.ratings, abs=CLOSE)
+    assert many.se * np.sqrt(times) == pytest.approx(once.se, rel=1e-6)
+
+
+@unhurried
+@given(any_votes(), st.integers(0, 40))
+def test_counts_add_up_and_take_away(votes: Votes, cut: int) -> None:
+    whole, part = votes.counts(), votes.counts(cut)
+    rest = PairCounts.from_codes(votes.models, votes.first[cut:], votes.second[cut:], votes.winners[cut:])
+    for found, expected in ((part.plus(rest), whole), (whole.minus(rest), part)):
+        for name in ("wins", "ties", "both_bad"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))

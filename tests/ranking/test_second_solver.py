@@ -1,7 +1,9 @@
-"""The same votes through statsmodels' binomial regression, one row a battle."""
+"""The same votes through other people's solvers: statsmodels' binomial regression, evalica and choix."""
 
 from typing import Any
 
+import choix
+import evalica
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -9,6 +11,7 @@ from tests.ranking.support import Votes, draw_votes
 
 from agon.ranking.arrays import FloatArray, IntArray
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, fit_bradley_terry
+from agon.ranking.elo import elo_in_order
 from agon.ranking.voters import clustered_errors
 
 SIZE = 7
@@ -55,3 +58,27 @@ def test_voter_clustered_errors(votes: Votes) -> None:
     second = Regression(votes, cov_type="cluster", cov_kwds={"groups": voters, "use_correction": False})
     found = clustered_errors(group, votes.first, votes.second, votes.winners, voters)
     assert found.se == pytest.approx(second.se, rel=1e-6)
+
+
+def test_evalica(votes: Votes) -> None:
+    left, right = ([votes.models[place] for place in side] for side in (votes.first, votes.second))
+    words = [evalica.Winner.X, evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.Draw]
+    winners = [words[code] for code in votes.winners]
+    fit = fit_bradley_terry(votes.counts())
+    scores = evalica.bradley_terry(left, right, winners, tolerance=1e-14, limit=10_000).scores
+    strengths = np.log([float(scores[model]) for model in fit.models])
+    assert fit.ratings == pytest.approx(MEAN + PER_LOG_ODDS * (strengths - strengths.mean()), abs=1e-4)
+    elo = evalica.elo(left, right, winners, k=4.0, initial=1000.0).scores
+    found = elo_in_order(votes.models, votes.first, votes.second, votes.winners)
+    assert dict(found) == pytest.approx({model: float(elo[model]) for model in votes.models}, abs=1e-9)
+
+
+def test_choix(votes: Votes) -> None:
+    """It knows no ties, so each is a win for either side in votes counted twice."""
+    pairs: list[tuple[int, int]] = []
+    for a, b, winner in zip(votes.first.tolist(), votes.second.tolist(), votes.winners.tolist(), strict=True):
+        won, lost = [(a, b)], [(b, a)]
+        pairs += won + won if winner == 0 else lost + lost if winner == 1 else won + lost
+    strengths = np.asarray(choix.ilsr_pairwise(SIZE, pairs, alpha=0.0, tol=1e-12))
+    fit = fit_bradley_terry(votes.counts())
+    assert fit.ratings == pytest.approx(MEAN + PER_LOG_ODDS * (strengths - strengths.mean()), abs=1e-4)

@@ -7,8 +7,8 @@ In a notebook, with one value a battle in each of three columns:
 >>> result = rank(model_a, model_b, winner)
 >>> print(result)  # doctest: +NORMALIZE_WHITESPACE
 rank  model  rating    95 % interval  votes  win rate  notes
-   1  x      1000.0  835.9 to 1164.1      3    50.0 %  few_battles
-   1  y      1000.0  835.9 to 1164.1      3    50.0 %  few_battles
+   1  x      1000.0  839.5 to 1160.5      3    50.0 %  few_battles
+   1  y      1000.0  839.5 to 1160.5      3    50.0 %  few_battles
 3 votes counted
 >>> result.board.rows[0].battles
 3

@@ -126,7 +126,7 @@ class _Numbers:
         at = places.index(anchor.model)
         contrast = np.eye(len(places))
         contrast[:, at] -= 1.0
-        ratings = anchor.rating + self.ratings - self.ratings[at]
+        ratings = anchor.rating + (self.ratings - self.ratings[at])
         return _Numbers(self.places, ratings, contrast @ self.covariance @ contrast.T)
 
 

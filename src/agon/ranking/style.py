@@ -69,8 +69,9 @@ def style_differences(style: RawStyle) -> Differences:
     whole = np.empty(a.shape, dtype=np.float32, order="F")
     np.add(a, b, out=whole)
     found = np.empty_like(whole)
-    np.subtract(a, b, out=found)
-    np.divide(found, whole, out=found, where=whole != 0)
+    with np.errstate(invalid="ignore"):
+        np.subtract(a, b, out=found)
+        np.divide(found, whole, out=found, where=whole != 0)
     found[~((a >= 0) & (b >= 0) & np.isfinite(whole))] = np.nan
     return found
 
