@@ -26,23 +26,20 @@ Frames = Callable[[Sequence[str]], Iterator[Frame]]
 def parquet(source: Source) -> tuple[list[str], Frames]:
     """The columns of a Parquet file, and its frames once it is said which of them are wanted."""
     pq: Any = import_module("pyarrow.parquet")
-    with (
-        _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file, as of a download that broke off"),
-        seekable(source) as file,
-    ):
-        columns: list[str] = pq.ParquetFile(file).schema_arrow.names
+    with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file, as of a download that broke off"):
+        file = seekable(source)
+        schema = pq.ParquetFile(file).schema_arrow
 
     def frames(names: Sequence[str]) -> Iterator[Frame]:
         start = 0
-        with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file"), seekable(source) as file:
-            schema = pq.ParquetFile(file).schema_arrow
-            texts = [name for name in names if name not in IDS and _is_text(schema.field(name).type)]
+        texts = [name for name in names if name not in IDS and _is_text(schema.field(name).type)]
+        with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file"):
             table = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True)
             for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(names)):
                 yield _frame(batch, np.arange(start, start + len(batch)))
                 start += len(batch)
 
-    return columns, frames
+    return list(schema.names), frames
 
 
 def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequence[str]) -> Iterator[Frame]:
@@ -101,12 +98,23 @@ def _column(array: Any) -> Column:
     kind = str(array.type)
     if kind.startswith("dictionary"):
         codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return Coded(codes, array.dictionary.to_pylist())
+        return Coded(codes, _values(array.dictionary))
     if kind.startswith(("int", "uint", "double", "float")) and not array.null_count:
         return array.to_numpy(zero_copy_only=False)
     if kind.startswith("timestamp") and not array.null_count:
         return array.cast("timestamp[us]").to_numpy(zero_copy_only=False) if "tz" not in kind else array.to_pylist()
-    return array.to_pylist()
+    return _values(array)
+
+
+def _values(array: Any) -> list[object]:
+    try:
+        return array.to_pylist()
+    except UnicodeDecodeError:
+        # The rows at fault are found by these signs later; the others stay.
+        return [
+            None if value is None else value.decode(errors="surrogateescape")
+            for value in array.cast("binary").to_pylist()
+        ]
 
 
 def _leaves(name: str, array: Any) -> Iterator[tuple[str, Column]]:

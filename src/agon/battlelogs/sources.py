@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,8 @@ class Source:
     name: str
     head: bytes
     stream: BinaryIO
+    owned: ExitStack
+    """What is closed with the source."""
     path: Path | None = None
 
     @property
@@ -41,26 +43,22 @@ class Source:
 def open_source(name: str, progress: Progress) -> Generator[Source]:
     """Opens a path, or `-` for standard input. Whatever reading it raises is `Unreadable` in the end."""
     shown = "standard input" if name == STDIN else name
-    with _translated(shown):
-        if name == STDIN:
-            yield _unpacked(shown, sys.stdin.buffer, None, progress)
-            return
-        with Path(name).open("rb") as file:
-            yield _unpacked(shown, file, Path(name), progress)
+    with _translated(shown), ExitStack() as owned:
+        path = None if name == STDIN else Path(name)
+        file = sys.stdin.buffer if path is None else owned.enter_context(path.open("rb"))
+        head, stream, plain = _unpacked(shown, file, progress)
+        yield Source(shown, head, stream, owned, path if plain and path is not None and path.is_file() else None)
 
 
-@contextmanager
-def seekable(source: Source) -> Generator[BinaryIO]:
-    """The source's bytes with a way to jump in them: the file itself if it is plain, or a copy on disk."""
+def seekable(source: Source) -> BinaryIO:
+    """The source's bytes with a way to jump in them, once: the file itself if it is plain, or a copy on disk."""
     if source.path is not None:
-        with source.path.open("rb") as file:
-            yield file
-        return
-    with tempfile.TemporaryFile() as copy:
-        while block := source.stream.read(1 << 20):
-            copy.write(block)
-        copy.seek(0)
-        yield cast("BinaryIO", copy)
+        return source.owned.enter_context(source.path.open("rb"))
+    copy = source.owned.enter_context(tempfile.TemporaryFile())
+    while block := source.stream.read(1 << 20):
+        copy.write(block)
+    copy.seek(0)
+    return cast("BinaryIO", copy)
 
 
 def total_bytes(names: list[str]) -> int | None:
@@ -87,23 +85,21 @@ def _translated(name: str) -> Generator[None]:
         raise unreadable(name, "unreadable", f"{reason}.") from error
 
 
-def _unpacked(name: str, file: BinaryIO, path: Path | None, progress: Progress) -> Source:
+def _unpacked(name: str, file: BinaryIO, progress: Progress) -> tuple[bytes, BinaryIO, bool]:
+    """The head, the stream, and whether these are the file's own bytes."""
     counted = cast("BinaryIO", io.BufferedReader(_Counting(file, progress), _BLOCK_BYTES))
     magic, stream = _with_head(counted, 8)
     if magic.startswith(b"PK\x03\x04"):
         raise unreadable(name, "zip_archive", "It is a zip archive or a workbook: unpack it, or save it as CSV.")
     opener = next((opener for start, opener in _PACKED.items() if magic.startswith(start)), None)
-    if opener is not None:
-        stream, path = opener(stream), None
-    head, stream = _with_head(stream, _BLOCK_BYTES)
+    head, stream = _with_head(stream if opener is None else opener(stream), _BLOCK_BYTES)
     if head.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
-        head, stream = _with_head(stream, _BLOCK_BYTES)
-    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return *_with_head(stream, _BLOCK_BYTES), False
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         recoded = cast("BinaryIO", io.BufferedReader(_FromUtf16(stream), _BLOCK_BYTES))
-        head, stream = _with_head(recoded, _BLOCK_BYTES)
-        path = None
-    return Source(name, head, stream, path)
+        return *_with_head(recoded, _BLOCK_BYTES), False
+    return head, stream, opener is None
 
 
 def _with_head(stream: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:

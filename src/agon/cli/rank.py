@@ -1,6 +1,7 @@
 """`agon rank`: a leaderboard out of battle logs."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -185,12 +186,25 @@ def _refuse(args: argparse.Namespace, error: "Unreadable") -> int:
 
 
 def _print(args: argparse.Namespace, standings: "Standings", account: "Account") -> None:
+    try:
+        _print_board(args.format, standings, account)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the table has seen enough; nothing more must be flushed into the pipe at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if args.format != "json":
+        from agon.report.texts import summary
+
+        # What was made of the input goes beside the table, so that the table alone can be piped on.
+        print("\n".join(summary(standings, account)), file=sys.stderr)
+
+
+def _print_board(form: str, standings: "Standings", account: "Account") -> None:
     from agon.report import texts
 
-    if args.format == "json":
+    if form == "json":
         print(texts.json_text(standings, account))
-        return
-    if args.format == "csv":
+    elif form == "csv":
         print(texts.csv_text(standings.board.rows), end="")
     elif sys.stdout.isatty():
         from rich.console import Console
@@ -198,8 +212,6 @@ def _print(args: argparse.Namespace, standings: "Standings", account: "Account")
         Console().print(texts.rich_table(standings.board.rows))
     else:
         print(texts.plain_table(standings.board.rows))
-    # What was made of the input goes beside the table, so that the table alone can be piped on.
-    print("\n".join(texts.summary(standings, account)), file=sys.stderr)
 
 
 def _write(args: argparse.Namespace, standings: "Standings", account: "Account") -> None:

@@ -1,9 +1,11 @@
 """A ranking into files, each written whole or not at all."""
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from agon.core.errors import InvalidInput
@@ -23,19 +25,22 @@ def write_rows(path: Path, standings: Standings, account: Account) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Raises `InvalidInput` if the place cannot be written to."""
+    with whole_file(path) as file:
+        file.buffer.write(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[TextIOWrapper]:
+    """A new file that takes its place once it is whole. Raises `InvalidInput` if the place cannot be written to."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(content)
-        Path(file.name).chmod(0o666 & ~_umask())
-        Path(file.name).replace(path)
+        with part.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        part.replace(path)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.", code="not_writable") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _parquet(standings: Standings) -> bytes:

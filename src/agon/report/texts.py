@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from agon.ranking.leaderboard import NoteCode, Row
 from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES, CleaningReport, Rejection
@@ -78,13 +79,25 @@ def cells(row: Row) -> tuple[str, ...]:
     """What a person reads of a row."""
     return (
         NOTHING if row.rank is None else str(row.rank),
-        row.model,
+        printable(row.model),
         NOTHING if row.rating is None else f"{row.rating:.1f}",
         interval(row),
         f"{row.battles:,}",
         NOTHING if row.win_rate is None else f"{100 * row.win_rate:.1f} %",
         ", ".join(_SHORT[note.code] for note in row.notes),
     )
+
+
+def printable(text: str) -> str:
+    """Text that a terminal shows and does not obey."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
+
+
+def _width(text: str) -> int:
+    """Columns that a terminal gives to it: two for a wide sign, none for one that combines."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in {"W", "F"} else 1 for sign in text)
 
 
 def interval(row: Row) -> str:
@@ -114,13 +127,14 @@ def rich_table(rows: Sequence[Row]) -> "Table":
 def plain_table(rows: Sequence[Row]) -> str:
     """Aligned columns without colour or frame."""
     table = [_HEADINGS, *map(cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(_aligned(line, widths)).rstrip() for line in table)
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     for heading, text, width in zip(_HEADINGS, line, widths, strict=True):
-        yield text.ljust(width) if heading in _LEFT else text.rjust(width)
+        blank = " " * (width - _width(text))
+        yield text + blank if heading in _LEFT else blank + text
 
 
 def csv_text(rows: Sequence[Row]) -> str:
