@@ -5,7 +5,8 @@ import pytest
 from tests.ranking.support import counts_of, draw_votes
 
 from agon.core.errors import InvalidInput
-from agon.ranking import bootstrap as module
+from agon.ranking.arrays import FloatArray
+from agon.ranking.batch import BatchSolver
 from agon.ranking.bootstrap import bootstrap_battles, bootstrap_voters
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, Anchor, fit_bradley_terry
 from agon.ranking.outcomes import PairCounts
@@ -36,17 +37,18 @@ def test_the_same_generator_gives_the_same_rounds() -> None:
 def test_many_tables_at_once_are_fitted_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = draw_votes(1, STRENGTHS, 45).counts()
     (group,) = fit_bradley_terry(counts).groups
-    drawn: list[np.typing.NDArray[np.float64]] = []
-    solve = module._Solver.solve
+    drawn: list[FloatArray] = []
+    solve = BatchSolver.solve
 
-    def noted(solver: module._Solver, score: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.float64]:
+    def noted(solver: BatchSolver, score: FloatArray) -> FloatArray:
         drawn.append(score.copy())
         return solve(solver, score)
 
-    monkeypatch.setattr(module._Solver, "solve", noted)
+    monkeypatch.setattr(BatchSolver, "solve", noted)
     found = bootstrap_battles(counts, group, rng=np.random.default_rng(2), rounds=200)
     zeros, unbounded = np.zeros((6, 6), dtype=np.int64), 0
-    for score, sample in zip(np.concatenate(drawn), found.samples, strict=True):
+    scores: FloatArray = np.concatenate(drawn)
+    for score, sample in zip(scores, found.samples, strict=True):
         # Twice the score is whole, and twice the votes have the same maximum.
         fit = fit_bradley_terry(PairCounts.from_tables("abcdef", (2 * score).astype(np.int64), zeros, zeros))
         if np.isnan(fit.ratings).any():

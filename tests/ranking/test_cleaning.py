@@ -50,7 +50,7 @@ row = st.tuples(
 
 
 def raw_of(rows: list[Row], start: int = 0) -> RawBattles:
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
+    columns: list[list[object]] = [[row[place] for row in rows] for place in range(5)]
     return RawBattles(*columns[:3], vote_id=columns[3], timestamp=columns[4], first_row=start)
 
 

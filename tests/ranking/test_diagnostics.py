@@ -51,7 +51,7 @@ def test_only_models_that_both_halves_rate_are_compared() -> None:
 
 
 def test_holm_multiplies_the_smallest_most() -> None:
-    assert diagnostics._holm(np.array([0.01, 0.04, 0.03, 0.9])) == pytest.approx([0.04, 0.09, 0.09, 0.9])
+    assert diagnostics.holm(np.array([0.01, 0.04, 0.03, 0.9])) == pytest.approx([0.04, 0.09, 0.09, 0.9])
 
 
 def test_times_must_be_known() -> None:

@@ -66,13 +66,13 @@ def test_the_last_votes_are_enough_where_the_first_are_forgotten(monkeypatch: py
     votes = draw_votes(5, np.linspace(-1.0, 1.0, 5), 60_000)
     columns = votes.models, votes.first, votes.second, votes.winners
     played: list[int] = []
-    both = elo._play_both
+    both = elo.play_both
 
-    def noted(ratings: list[float], others: list[float], battles: elo._Listed, rules: EloRules) -> None:
+    def noted(ratings: list[float], others: list[float], battles: elo.Listed, rules: EloRules) -> None:
         played.append(len(battles[0]))
         both(ratings, others, battles, rules)
 
-    monkeypatch.setattr(elo, "_play_both", noted)
+    monkeypatch.setattr(elo, "play_both", noted)
     part = elo_in_order(*columns)
     assert played == sorted(played)
     assert 0 < played[-1] < 20_000

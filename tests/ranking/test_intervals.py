@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, special
-from tests.ranking.support import counts_of, draw_votes
+from scipy import special
+from tests.ranking.support import counts_of, draw_votes, optimize
 
 from agon.core.errors import InvalidInput
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, fit_bradley_terry
@@ -14,6 +14,7 @@ from agon.ranking.outcomes import PairCounts
 from agon.ranking.ranks import Z95, difference_ranks, simultaneous_ranks
 from agon.ranking.sequences import gap_sequence, rating_sequence, win_rate_sequence
 
+Row = tuple[str, str, int, int, int]
 DROP = 0.5 * Z95**2
 
 
@@ -25,10 +26,11 @@ def test_limits_of_two_models_solve_their_equation() -> None:
     counts = counts_of([("a", "b", 30, 0, 10)])
     best = two_models(30, 10, math.log(3.0))
     found = profile_limits(counts, fit_bradley_terry(counts), "a")
-    low, high = (
-        optimize.brentq(lambda gap: best - two_models(30, 10, gap) - DROP, *ends)
-        for ends in ((-5.0, math.log(3.0)), (math.log(3.0), 9.0))
-    )
+
+    def beyond(gap: float) -> float:
+        return best - two_models(30, 10, gap) - DROP
+
+    low, high = (optimize.brentq(beyond, *ends) for ends in ((-5.0, math.log(3.0)), (math.log(3.0), 9.0)))
     assert found.low == pytest.approx(MEAN + PER_LOG_ODDS * 0.5 * low, abs=1e-5)
     assert found.high == pytest.approx(MEAN + PER_LOG_ODDS * 0.5 * high, abs=1e-5)
 
@@ -50,15 +52,23 @@ def test_an_unbeaten_model_has_a_lower_limit_alone() -> None:
         )
 
     best = two_models(2, 2, 0.0)
-    low = optimize.brentq(lambda height: best - profile(height) - DROP, -6.0, 6.0)
+
+    def beyond(height: float) -> float:
+        return best - profile(height) - DROP
+
+    low = optimize.brentq(beyond, -6.0, 6.0)
     assert found.low == pytest.approx(MEAN + PER_LOG_ODDS * low, abs=1e-3)
 
 
+def _turned(rows: list[Row]) -> list[Row]:
+    return [(second, first, won, tied, lost) for first, second, won, tied, lost in rows]
+
+
 def test_a_winless_model_mirrors_an_unbeaten_one() -> None:
-    rows = [("b", "c", 2, 0, 2), ("c", "d", 5, 1, 3)]
+    rows: list[Row] = [("b", "c", 2, 0, 2), ("c", "d", 5, 1, 3)]
     up, down = (
         counts_of([*rows, ("a", "b", 4, 0, 0)]),
-        counts_of([*((y, x, *n) for x, y, *n in rows), ("b", "a", 4, 0, 0)]),
+        counts_of([*_turned(rows), ("b", "a", 4, 0, 0)]),
     )
     low = profile_limits(up, fit_bradley_terry(up), "a").low
     found = profile_limits(down, fit_bradley_terry(down), "a")

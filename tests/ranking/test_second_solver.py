@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from tests.ranking.support import Votes, draw_votes
 
-from agon.ranking.arrays import FloatArray, IntArray
+from agon.ranking.arrays import FloatArray, IntArray, listed
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, fit_bradley_terry
 from agon.ranking.elo import elo_in_order
 from agon.ranking.voters import clustered_errors
@@ -61,14 +61,14 @@ def test_voter_clustered_errors(votes: Votes) -> None:
 
 
 def test_evalica(votes: Votes) -> None:
-    left, right = ([votes.models[place] for place in side] for side in (votes.first, votes.second))
+    left, right = (np.take(votes.models, side).tolist() for side in (votes.first, votes.second))
     words = [evalica.Winner.X, evalica.Winner.Y, evalica.Winner.Draw, evalica.Winner.Draw]
-    winners = [words[code] for code in votes.winners]
+    winners = [words[code] for code in listed(votes.winners)]
     fit = fit_bradley_terry(votes.counts())
-    scores = evalica.bradley_terry(left, right, winners, tolerance=1e-14, limit=10_000).scores
+    scores: Any = evalica.bradley_terry(left, right, winners, tolerance=1e-14, limit=10_000).scores
     strengths = np.log([float(scores[model]) for model in fit.models])
     assert fit.ratings == pytest.approx(MEAN + PER_LOG_ODDS * (strengths - strengths.mean()), abs=1e-4)
-    elo = evalica.elo(left, right, winners, k=4.0, initial=1000.0).scores
+    elo: Any = evalica.elo(left, right, winners, k=4.0, initial=1000.0).scores
     found = elo_in_order(votes.models, votes.first, votes.second, votes.winners)
     assert dict(found) == pytest.approx({model: float(elo[model]) for model in votes.models}, abs=1e-9)
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
-from tests.ranking.support import counts_of, draw_votes
+from tests.ranking.support import counts_of, draw_votes, optimize
 
 from agon.ranking.arrays import FloatArray
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, fit_bradley_terry
@@ -40,9 +39,11 @@ def likelihood(counts: PairCounts, model: TieModel, values: FloatArray) -> float
 def test_the_maximum_and_its_curvature(model: TieModel, seed: int) -> None:
     counts = draw_votes(seed, np.random.default_rng(seed).normal(0.0, 0.8, SIZE), 900).counts()
     fit = fit_ties(counts, model)
-    found = optimize.minimize(
-        lambda values: -likelihood(counts, model, values), np.append(np.zeros(SIZE - 1), 0.5), method="BFGS"
-    )
+
+    def lost(values: FloatArray) -> float:
+        return -likelihood(counts, model, values)
+
+    found = optimize.minimize(lost, np.append(np.zeros(SIZE - 1), 0.5), method="BFGS")
     strengths = np.concatenate(([0.0], found.x[:-1]))
     assert fit.log_likelihood == pytest.approx(-found.fun, abs=1e-6)
     assert fit.ratings == pytest.approx(MEAN + PER_LOG_ODDS * (strengths - strengths.mean()), abs=0.05)

@@ -18,7 +18,7 @@ from agon.ranking.battles import CodedBattles
 from agon.ranking.bootstrap import Bootstrap, bootstrap_battles, bootstrap_voters
 from agon.ranking.bradley_terry import Anchor, BradleyTerry, Gap, RatedGroup, fit_bradley_terry
 from agon.ranking.categories import CategoryBoard, category_boards
-from agon.ranking.cleaning import Cleaned, Cleaner, CleaningRules, RawBattles, clean
+from agon.ranking.cleaning import Cleaned, Cleaner, clean
 from agon.ranking.columns import Coded
 from agon.ranking.diagnostics import DriftTest, VoterInfluence, drift_between, drift_test, voter_influence
 from agon.ranking.elo import EloRules, EloState, VoteKey, elo_in_order, elo_pass
@@ -32,6 +32,7 @@ from agon.ranking.methods import BoardOptions, Method, MethodBoard, Ties, board_
 from agon.ranking.notebook import Ranking, rank, rank_raw
 from agon.ranking.outcomes import PairCounts
 from agon.ranking.ranks import SimultaneousRanks, difference_ranks, overlap_ranks, simultaneous_ranks
+from agon.ranking.raw import CleaningRules, RawBattles
 from agon.ranking.rejects import CleaningReport, Notice, Reason, Rejection
 from agon.ranking.sequences import Span, gap_sequence, rating_sequence, win_rate_sequence
 from agon.ranking.spellings import NUMERIC_WINNERS, WINNER_SPELLINGS

@@ -70,10 +70,11 @@ def drift_between(before: PairCounts, after: PairCounts) -> DriftTest:
     old, new = fits
     shift, se = new.ratings - old.ratings, np.hypot(old.se, new.se)
     p = np.array([math.erfc(abs(z) / math.sqrt(2.0)) for z in (shift / se).tolist()])
-    return DriftTest(tuple(common), old.ratings, new.ratings, frozen(shift), frozen(se), frozen(p), frozen(_holm(p)))
+    return DriftTest(tuple(common), old.ratings, new.ratings, frozen(shift), frozen(se), frozen(p), frozen(holm(p)))
 
 
-def _holm(p: FloatArray) -> FloatArray:
+def holm(p: FloatArray) -> FloatArray:
+    """Chances adjusted for having looked at all of them, in the order given (Holm 1979)."""
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)

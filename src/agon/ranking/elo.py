@@ -143,15 +143,15 @@ def elo_in_order(
     return MappingProxyType({models[place]: ratings[place] for place in battled})
 
 
-_Listed = tuple[list[int], list[int], list[float]]
+Listed = tuple[list[int], list[int], list[float]]
 """First model, second model and points of the first, battle by battle."""
 
 
-def _listed(a: NDArray[Any], b: NDArray[Any], w: NDArray[Any]) -> _Listed:
+def _listed(a: NDArray[Any], b: NDArray[Any], w: NDArray[Any]) -> Listed:
     return a.tolist(), b.tolist(), np.take(_POINTS_OF_A, w).tolist()
 
 
-def _play(ratings: list[float], battles: _Listed, rules: EloRules) -> None:
+def _play(ratings: list[float], battles: Listed, rules: EloRules) -> None:
     # Each battle needs the one before, so this is a plain loop; bound names and flat lists keep it short.
     k, exp, scale = rules.k, math.exp, PER_LOG_ODDS
     for i, j, scored in zip(*battles, strict=True):
@@ -174,14 +174,14 @@ def _last_part(size: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[Any], rul
     while votes < len(a) // 3:
         ratings = [rules.initial] * size
         other = (rules.initial + _APART * away).tolist()
-        _play_both(ratings, other, _listed(a[-votes:], b[-votes:], w[-votes:]), rules)
+        play_both(ratings, other, _listed(a[-votes:], b[-votes:], w[-votes:]), rules)
         if max(abs(mine - yours) for mine, yours in zip(ratings, other, strict=True)) < FORGOTTEN:
             return ratings
         votes *= 2
     return None
 
 
-def _play_both(ratings: list[float], others: list[float], battles: _Listed, rules: EloRules) -> None:
+def play_both(ratings: list[float], others: list[float], battles: Listed, rules: EloRules) -> None:
     """`_play` from two starts at once."""
     k, exp, scale = rules.k, math.exp, PER_LOG_ODDS
     for i, j, scored in zip(*battles, strict=True):

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from agon.ranking.battles import CodedBattles
-from agon.ranking.cleaning import CleaningRules, RawBattles, clean
+from agon.ranking.cleaning import clean
 from agon.ranking.columns import Column
 from agon.ranking.leaderboard import Leaderboard, Row
 from agon.ranking.matrices import WinMatrix, win_matrix
 from agon.ranking.methods import BoardOptions, MethodBoard, board_of
 from agon.ranking.outcomes import PairCounts
+from agon.ranking.raw import CleaningRules, RawBattles
 from agon.ranking.rejects import CleaningReport
 
 _HEADS = ("rank", "model", "rating", "95 % interval", "votes", "win rate", "notes")
