@@ -54,7 +54,7 @@ async def worker(shared_stage: Stage) -> AsyncIterator[Stage]:
 
 async def board_of(stage: Stage) -> Json | None:
     """The board, or nothing before the first one was published."""
-    async with httpx.AsyncClient(base_url=stage.url, timeout=30) as client:
+    async with httpx.AsyncClient(verify=False, base_url=stage.url, timeout=30) as client:
         board = expect(await client.get("/arena/boards/main"), 200)
     return board if board["updated_at"] else None
 

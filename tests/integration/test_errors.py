@@ -155,6 +155,7 @@ async def test_a_battle_that_takes_too_long_is_void(narrow_stage: Stage) -> None
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_a_crowd_is_told_when_to_come_back(narrow_stage: Stage) -> None:
     """Sixteen places a contestant: when as many more wait, the next one is sent away."""
     await narrow_stage.reset()
