@@ -56,4 +56,6 @@ def _serve_page(app: FastAPI) -> None:
             return HTMLResponse(_NO_PAGE, 503)
         return FileResponse(page, headers={"Cache-Control": "no-cache"})
 
-    app.mount("/", StaticFiles(directory=PAGE, check_dir=False), name="page")
+    # A mount without its folder would answer every unknown address with a fault.
+    if PAGE.is_dir():
+        app.mount("/", StaticFiles(directory=PAGE), name="page")
