@@ -3,14 +3,16 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from tests.battlelogs.logs import DATA, read
 from agon.battlelogs.faults import Unreadable
 from agon.battlelogs.jsontext import Record, elements, lines
 from agon.battlelogs.readings import Fault
+from agon.ranking.cleaning import CleaningRules
 
 CSV = DATA / "evalica/food.csv"
 LOG = DATA / "fastchat_logs/2024-03-14-conv.json"
@@ -26,7 +29,8 @@ TABLE = DATA / "hf/arena_human_preference_100k.parquet"
 
 
 def zstd(content: bytes) -> bytes:
-    return bytes(pa.compress(content, codec="zstd", asbytes=True))  # pyright: ignore
+    packed: Any = import_module("pyarrow").compress(content, codec="zstd", asbytes=True)
+    return bytes(packed)
 
 
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
@@ -155,9 +159,7 @@ OBJECTS = st.lists(st.dictionaries(st.text(), VALUES, max_size=4), max_size=6)
 @given(OBJECTS, st.sampled_from([None, 0, 2]), st.booleans())
 def test_an_array_comes_out_element_by_element(
     objects: list[dict[str, object]], indent: int | None, plain: bool
-) -> None:  # noqa: FBT001
-    import json
-
+) -> None:
     text = json.dumps(objects, indent=indent, ensure_ascii=plain)
     found = list(elements(Trickle(text.encode("utf-8", "surrogatepass"))))
     assert found == [Record(row, values) for row, values in enumerate(objects)]
@@ -165,8 +167,6 @@ def test_an_array_comes_out_element_by_element(
 
 @given(OBJECTS)
 def test_lines_come_out_one_by_one(objects: list[dict[str, object]]) -> None:
-    import json
-
     text = "\r\n\n".join(json.dumps(values) for values in objects)
     found = list(lines(io.BytesIO(text.encode())))
     assert found == [Record(1 + 2 * row, values) for row, values in enumerate(objects)]
@@ -174,8 +174,6 @@ def test_lines_come_out_one_by_one(objects: list[dict[str, object]]) -> None:
 
 @given(OBJECTS.filter(bool), st.data())
 def test_an_array_that_breaks_off_is_a_fault_of_one_row(objects: list[dict[str, object]], data: st.DataObject) -> None:
-    import json
-
     text = json.dumps(objects)
     cut = text[: data.draw(st.integers(1, len(text) - 1))]
     *whole, last = list(elements(io.BytesIO(cut.encode())))
@@ -188,3 +186,38 @@ def test_a_line_deeper_than_can_be_read_is_a_fault() -> None:
     (found,) = lines(io.BytesIO(b"[" * 200_000 + b"\n"))
     assert isinstance(found, Fault)
     assert found.reason == "invalid_json"
+
+
+def json_lines(rows: int, *, odd: bool) -> str:
+    """JSON lines as cleaned logs have them, with the times of some as text and some broken ones, if `odd`."""
+    rng = random.Random(11)
+    found: list[str] = []
+    for number in range(rows):
+        first, second = rng.sample(["one", "två", "three", "四"], 2)
+        record: dict[str, object] = {
+            "model_a": first,
+            "model_b": second,
+            "winner": rng.choice(["model_a", "tie", "both"]),
+        }
+        record |= {"turn": 1, "anony": number % 3 > 0, "tstamp": 1.7e9 + number, "question_id": f"q{number // 2}"}
+        if odd and number % 40 == 7:
+            record |= rng.choice([{"tstamp": "2026-11-30T08:00:00Z"}, {"model_a": None}, {"model_b": 7}, {"turn": {}}])
+        line = json.dumps(record)
+        found.append(line[:-4] if odd and number % 90 == 11 else "\n" + line if odd and number % 70 == 9 else line)
+    return "\n".join(found) + "\n"
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_long_json_lines_read_as_short_ones(odd: bool, tmp_path: Path) -> None:
+    long, short = tmp_path / "long", tmp_path / "short"
+    long.write_text(json_lines(3000, odd=odd), "utf-8")
+    short.write_text(json_lines(300, odd=odd), "utf-8")
+    rules = CleaningRules(anonymous_only=True)
+    whole, part = read(long, rules), read(short, rules)
+    assert (whole.log.form, whole.log.numbering) == ("fastchat_clean_battle", "line")
+    assert whole.kept + len(whole.rejected) == 3000
+    last = short.read_text("utf-8").count("\n")
+    assert [row for row in whole.rejected if row[0] <= last] == part.rejected
+    assert whole.battles[: part.kept] == part.battles
+    assert part.kept > 50
+    assert ({"invalid_json", "missing_model"} <= {reason for _, reason in part.rejected}) is odd

@@ -21,8 +21,9 @@ WITHOUT_TEXT = "bad/hf_100k_json_in_strings.jsonl"
 
 
 def rejections(expected: Expected) -> list[tuple[int, str]]:
-    rows = [(row.get("line", row.get("row")), row["reason"]) for row in expected["rejected"]]
-    return sorted((row, REASONS.get(reason, reason)) for row, reason in rows)
+    rejected: list[Expected] = expected["rejected"]
+    rows: list[tuple[int, str]] = [(row["line"] if "line" in row else row["row"], row["reason"]) for row in rejected]
+    return sorted((row, REASONS.get(reason) or reason) for row, reason in rows)
 
 
 @pytest.mark.parametrize("name", VOTES)

@@ -1,6 +1,6 @@
 """The one place that speaks with pyarrow, which has no types, and translates its errors."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agon.battlelogs.faults import unreadable
+from agon.battlelogs.jsontext import Record
 from agon.battlelogs.readings import Fault
 from agon.battlelogs.rows import Frame
 from agon.battlelogs.sources import Source, seekable
@@ -77,6 +78,48 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
             rows = np.arange(start, start + len(batch) + len(faults))
             yield _frame(batch, np.setdiff1d(rows, [fault.row for fault in faults]), faults)
             start += len(rows)
+
+
+def kinds_of(sample: Sequence[Record], columns: Collection[str]) -> Any:
+    """The type of each column as far as a sample shows it, or None where it shows none or several."""
+    pa: Any = import_module("pyarrow")
+    types: dict[type, Any] = {str: pa.string(), bool: pa.bool_(), float: pa.float64(), int: pa.int64()}
+    fields: list[tuple[str, Any]] = []
+    for name in columns:
+        found = {type(record.values[name]) for record in sample if record.values.get(name) is not None}
+        found = {float} if found == {int, float} else found
+        kind = types.get(found.pop()) if len(found) == 1 else None
+        if kind is None:
+            return None
+        fields.append((name, kind))
+    return pa.schema(fields)
+
+
+def json_lines(block: bytes, kinds: Any, before: int) -> Frame | None:
+    """A frame of whole lines of JSON, or None if they are not all objects with columns of these kinds."""
+    pa: Any = import_module("pyarrow")
+    pjson: Any = import_module("pyarrow.json")
+    rows = block.count(b"\n") + (not block.endswith(b"\n"))
+    try:
+        table = pjson.read_json(
+            pa.BufferReader(block),
+            read_options=pjson.ReadOptions(block_size=len(block) + 1),
+            parse_options=pjson.ParseOptions(explicit_schema=kinds, unexpected_field_behavior="ignore"),
+        )
+    except pa.ArrowInvalid:
+        return None
+    if table.num_rows != rows:
+        # A line without an object would shift the numbers of those behind it.
+        return None
+    (batch,) = table.combine_chunks().to_batches() or (None,)
+    if batch is None:
+        return None
+    columns = [
+        column.dictionary_encode() if _is_text(column.type) and name not in IDS else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    encoded = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    return _frame(encoded, np.arange(before + 1, before + 1 + rows))
 
 
 def _is_text(kind: Any) -> bool:

@@ -10,6 +10,7 @@ from agon.battlelogs.readings import Fault
 
 MAX_LINE_BYTES = 256 << 20
 _BLOCK_BYTES = 1 << 20
+_RUN_BYTES = 1 << 23
 _BLANK = " \t\r\n"
 
 
@@ -21,9 +22,12 @@ class Record:
     values: dict[str, object]
 
 
-def lines(stream: BinaryIO) -> Iterator[Record | Fault]:
-    """The objects of a text with one a line, numbered by line from 1; empty lines are passed over."""
-    number = 0
+def lines(stream: BinaryIO, *, before: int = 0) -> Iterator[Record | Fault]:
+    """The objects of a text with one a line, numbered by line from 1; empty lines are passed over.
+
+    `before` is the number of lines before these.
+    """
+    number = before
     while line := stream.readline(MAX_LINE_BYTES):
         number += 1
         if not line.endswith(b"\n") and len(line) == MAX_LINE_BYTES:
@@ -31,6 +35,19 @@ def lines(stream: BinaryIO) -> Iterator[Record | Fault]:
             yield Fault(number, "line_too_long")
         elif not line.isspace():
             yield _from_line(number, line)
+
+
+def blocks(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Runs of whole lines, each with the number of lines before it."""
+    number = 0
+    while block := stream.read(_RUN_BYTES):
+        if not block.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES)
+            block += rest
+            if len(rest) == MAX_LINE_BYTES:
+                _skip_line(stream)
+        yield number, block
+        number += block.count(b"\n") or 1
 
 
 def elements(stream: BinaryIO) -> Iterator[Record | Fault]:

@@ -1,5 +1,6 @@
 """Reads a battle log of any form that is known, told by what is in it and not by its name."""
 
+import io
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +14,20 @@ from agon.battlelogs.layouts import Layout, layout_of, no_layout
 from agon.battlelogs.readings import Fault, Progress, Reading, Wants
 from agon.battlelogs.rows import Frame
 from agon.battlelogs.sources import Source, open_source
-from agon.battlelogs.tables import frame_of_records, header_columns, read_delimited, read_parquet, wanted
+from agon.battlelogs.tables import (
+    SMALL_BYTES,
+    frame_of_records,
+    frames_of_lines,
+    header_columns,
+    read_delimited,
+    read_parquet,
+    wanted,
+)
 
 LINE, ROW = "line", "row"
 _SNIFFED = 200
 """Records looked at to tell what they are records of."""
-_CHUNK = 1 << 14
+_CHUNK = 1 << 12
 _EMPTY = "empty"
 
 
@@ -52,6 +61,8 @@ def _open(source: Source, wants: Wants) -> Log:
         layout, frames = table
         return Log(source.name, layout.name, ROW, _of_table(layout, frames, wants))
     if start == b"{" or _has_object(source):
+        if (log := _of_long_lines(source, wants)) is not None:
+            return log
         return _of_records(source, lines(source.stream), LINE, wants)
     raise no_layout(source.name, header_columns(source))
 
@@ -84,6 +95,23 @@ def _of_records(source: Source, records: Iterator[Record | Fault], numbering: st
     if not found:
         return _without_objects(source, first, numbering)
     raise _refused(source, columns, found)
+
+
+def _of_long_lines(source: Source, wants: Wants) -> Log | None:
+    """A table of JSON lines that is long, and shows in its head what it is."""
+    *whole, _ = source.head.splitlines(keepends=True)
+    if len(source.head) < SMALL_BYTES or not whole:
+        return None
+    found = [record for record in lines(io.BytesIO(b"".join(whole))) if isinstance(record, Record)]
+    if any(is_one(record.values) for _, is_one, _ in _EVENT_LOGS for record in found):
+        return None
+    columns = list(dict.fromkeys(key for record in found for key in record.values))
+    layout = layout_of(columns)
+    if layout is None:
+        return None
+    names = wanted(layout, wants, columns)
+    frames = frames_of_lines(source, names, found)
+    return Log(source.name, layout.name, LINE, _of_table(layout, frames, wants))
 
 
 _EVENT_LOGS = (

@@ -54,7 +54,7 @@ def seekable(source: Source) -> BinaryIO:
     """The source's bytes with a way to jump in them, once: the file itself if it is plain, or a copy on disk."""
     if source.path is not None:
         return source.owned.enter_context(source.path.open("rb"))
-    copy = source.owned.enter_context(tempfile.TemporaryFile())
+    copy = source.owned.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it is
     while block := source.stream.read(1 << 20):
         copy.write(block)
     copy.seek(0)

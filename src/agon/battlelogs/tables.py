@@ -8,18 +8,25 @@ from itertools import islice
 import numpy as np
 
 from agon.battlelogs import arrow
+from agon.battlelogs.categories import category_columns
 from agon.battlelogs.faults import unreadable
-from agon.battlelogs.jsontext import Record
+from agon.battlelogs.jsontext import Record, blocks, lines
 from agon.battlelogs.layouts import Layout, layout_of, no_layout
 from agon.battlelogs.readings import Fault, Wants
 from agon.battlelogs.rows import Frame
 from agon.battlelogs.sources import Source
+from agon.battlelogs.style import METADATA
 
 DELIMITERS = ",\t;|"
 SMALL_BYTES = 1 << 16
 """A text that ends within the head of its source is read without pyarrow, whose import would take longer than that."""
 _FRAME_ROWS = 1 << 16
 _FIELD_BYTES = (1 << 31) - 1
+
+
+NESTED = frozenset((METADATA, *category_columns()))
+"""Columns whose values may be objects or lists; in others such a value stands for nothing that could be meant."""
+_NESTED_VALUE = ("nested",)
 
 
 def wanted(layout: Layout, wants: Wants, columns: Collection[str]) -> list[str]:
@@ -31,7 +38,17 @@ def frame_of_records(records: Sequence[Record | Fault], columns: Collection[str]
     good = [record for record in records if isinstance(record, Record)]
     rows = np.array([record.row for record in good], dtype=np.int64)
     found = {name: [record.values.get(name) for record in good] for name in columns}
+    for name in found.keys() - NESTED:
+        found[name] = [_NESTED_VALUE if isinstance(value, dict | list) else value for value in found[name]]
     return Frame(found, rows, tuple(record for record in records if isinstance(record, Fault)))
+
+
+def frames_of_lines(source: Source, columns: Collection[str], sample: Sequence[Record]) -> Iterator[Frame]:
+    """Frames of a long text of JSON lines. What pyarrow does not take as it is, is read line by line as any other."""
+    kinds = arrow.kinds_of(sample, columns)
+    for before, block in blocks(source.stream):
+        frame = None if kinds is None else arrow.json_lines(block, kinds, before)
+        yield frame or frame_of_records(list(lines(io.BytesIO(block), before=before)), columns)
 
 
 def read_parquet(source: Source, wants: Wants) -> tuple[Layout, Iterator[Frame]]:

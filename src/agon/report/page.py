@@ -13,7 +13,7 @@ from agon.ranking.ranks import SimultaneousRanks, simultaneous_ranks
 from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES
 from agon.report import pictures
 from agon.report.standings import Standings
-from agon.report.texts import NOTHING, Account, interval
+from agon.report.texts import NOTHING, Account, interval, printable
 
 _HEADINGS = (
     "Rank",
@@ -83,7 +83,7 @@ def _row(row: Row, ranks: str) -> str:
     notes = "<br>".join(escape(note.sentence) for note in row.notes)
     cells = (
         (row.rank, NOTHING if row.rank is None else str(row.rank), ranks),
-        (row.model, escape(row.model), ""),
+        (printable(row.model), escape(printable(row.model)), ""),
         (
             row.rating,
             NOTHING if row.rating is None else f"{row.rating:.1f}",

@@ -14,6 +14,7 @@ from agon.ranking.history import WINDOW_DAYS, RatingHistory, rating_history
 from agon.ranking.leaderboard import Row
 from agon.ranking.matrices import win_matrix
 from agon.report.standings import Standings
+from agon.report.texts import printable
 
 Spec = dict[str, object]
 
@@ -38,10 +39,22 @@ def drawn(spec: Spec, kind: str) -> bytes:
     import vl_convert
 
     draw: Any = vl_convert
-    text = json.dumps(spec, allow_nan=False)
+    # A sign that XML has no place for would end the whole process in there.
+    text = json.dumps(_printable(spec), allow_nan=False)
     if kind.lower() == ".svg":
         return cast("str", draw.vegalite_to_svg(text, allowed_base_urls=[])).encode()
     return bytes(draw.vegalite_to_png(text, scale=_SCALE, allowed_base_urls=[]))
+
+
+def _printable(part: object) -> object:
+    """The specification with every text in it as a terminal would show it."""
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, dict):
+        return {printable(key): _printable(value) for key, value in cast("Spec", part).items()}
+    if isinstance(part, list):
+        return [_printable(item) for item in cast("list[object]", part)]
+    return part
 
 
 def ratings(standings: Standings) -> Spec:
