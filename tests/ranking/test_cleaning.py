@@ -1,6 +1,7 @@
 """Every row is counted or rejected with its reason, however the rows arrive."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -301,7 +302,7 @@ def test_moments_are_read_in_all_their_forms() -> None:
     assert found.seconds.tolist() == [expected] * len(values)
     assert np.flatnonzero(found.zoneless).tolist() == [6, 8]
     assert not found.bad.any()
-    for value in ("soon", True, [1], float("inf"), 10**30, "2024-13-01"):
+    for value in ("soon", True, [1], float("inf"), 10**30, 10**400, "2024-13-01"):
         assert read_moments([value]).bad.tolist() == [True]
     for value in (None, "", float("nan")):
         assert read_moments([value]).bad.tolist() == [False]
@@ -318,3 +319,27 @@ def test_moments_of_arrays() -> None:
     coded = read_moments(Coded(np.array([0, -1, 0]), ["2023-11-14T22:13:20Z"]))
     assert coded.seconds[::2].tolist() == [NOON, NOON]
     assert np.isnan(coded.seconds[1])
+
+
+def test_values_that_cannot_be_keys_are_judged_like_others() -> None:
+    odd: list[object] = [["a"], {"a": 1}, "a", np.int64(1)]
+    raw = RawBattles(Coded(np.arange(4), odd), ["y"] * 4, Coded(np.arange(4), odd), vote_id=Coded(np.arange(4), odd))
+    assert reasons(clean(raw)) == {0: "bad_model", 1: "bad_model", 3: "unknown_winner"}
+    numbered = np.array([np.int64(7), "x", np.float64("nan")], dtype=object)
+    found = clean(RawBattles(numbered, ["y"] * 3, ["a"] * 3, anonymous=np.array([np.True_, 1, 0], dtype=object)))
+    assert found.counts.models == ("7", "x", "y")
+    assert reasons(found) == {2: "missing_model"}
+    twice = Coded(np.array([0, 1, 0]), [["v", 1], ["v", 2]])
+    assert reasons(clean(RawBattles(["x"] * 3, ["y"] * 3, ["a"] * 3, vote_id=twice))) == {2: "duplicate_id"}
+
+
+def test_distinct_dictionaries_are_not_looked_into() -> None:
+    class Lazy(Sequence[object]):
+        def __getitem__(self, index: Any) -> Any:
+            raise AssertionError("looked at")
+
+        def __len__(self) -> int:
+            return 3
+
+    ids = Coded(np.array([0, 1, 1, 2, -1, -1]), Lazy(), distinct=True)
+    assert reasons(clean(one_pair(6, vote_id=ids))) == {2: "duplicate_id"}

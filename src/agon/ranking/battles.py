@@ -7,7 +7,7 @@ import numpy as np
 
 from agon.core.errors import InvalidInput
 from agon.ranking.arrays import BoolArray, Differences, FloatArray, IntArray, Integers
-from agon.ranking.columns import Coded, CodedText
+from agon.ranking.columns import Coded, CodedText, hashable
 from agon.ranking.moments import utc_days
 from agon.ranking.outcomes import PairCounts
 
@@ -137,8 +137,14 @@ def sorted_ties(order: IntArray, timestamps: FloatArray, key: Callable[[int], st
 
 def codes_by_first_value(column: Coded) -> Integers:
     """The column's codes, with a repeated value under its first code and a missing one under -1."""
+    if column.distinct:
+        return column.codes
     values = column.values
-    table = dict.fromkeys(values)
+    try:
+        table = dict.fromkeys(values)
+    except TypeError:
+        values = [hashable(value) for value in values]
+        table = dict.fromkeys(values)
     if len(table) == len(values) and None not in table and "" not in table and float not in set(map(type, values)):
         return column.codes
     first: dict[object, int] = {}
@@ -151,7 +157,7 @@ def _nothing(value: object) -> bool:
 
 
 def _picked(column: Coded | None, rows: Rows) -> Coded | None:
-    return None if column is None else Coded(column.codes[rows], column.values)
+    return None if column is None else replace(column, codes=column.codes[rows])
 
 
 def _joined_numbers(parts: Sequence[Differences | None], shapes: Sequence[tuple[int, ...]]) -> FloatArray | None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -18,10 +19,13 @@ class Coded:
 
     `codes`, (V,), are integers of any width; -1 is a missing value. `values` may hold anything that a file can, in any
     order, unused entries and repeated ones too, so that the dictionary of a Parquet column passes through untouched.
+    `distinct` says that no value is there twice and none is missing, which spares a look at each; it may be a lazy
+    sequence then.
     """
 
     codes: NDArray[np.integer]
     values: Sequence[object]
+    distinct: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -44,7 +48,7 @@ def missing(value: object) -> bool:
     """None, a float that is no number, or text with nothing in it."""
     if value is None:
         return True
-    if isinstance(value, float):
+    if isinstance(value, Real):
         return math.isnan(value)
     return isinstance(value, str) and not value.strip()
 
@@ -70,14 +74,15 @@ def _encoded_values(values: Sequence[object]) -> Coded:
         table = dict.fromkeys(values)
     except TypeError:
         # A list a row, as of categories, cannot be a key.
-        values = [_hashable(value) for value in values]
+        values = [hashable(value) for value in values]
         table = dict.fromkeys(values)
     place = {value: code for code, value in enumerate(table)}
     codes: IntArray = np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values))
     return Coded(codes, tuple(table))
 
 
-def _hashable(value: object) -> object:
+def hashable(value: object) -> object:
+    """The value, or something equal for equal values that can be a key."""
     if isinstance(value, list | tuple):
         return _tuple(value)  # pyright: ignore[reportUnknownArgumentType] - a file's list may hold anything
     try:
@@ -88,7 +93,7 @@ def _hashable(value: object) -> object:
 
 
 def _tuple(items: Sequence[object]) -> tuple[object, ...]:
-    return tuple(_hashable(item) for item in items)
+    return tuple(hashable(item) for item in items)
 
 
 class CodedText(Sequence[str]):

@@ -14,16 +14,19 @@ from agon.core.votes import Winner
 from agon.ranking.arrays import Codes, FloatArray, IntArray
 from agon.ranking.battles import sorted_ties
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS
+from agon.ranking.newton import laplacian
 from agon.ranking.outcomes import WINNER_CODES
 
-_POINTS_OF_A = (1.0, 0.0, 0.5, 0.5)
+_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
 """What the first model scores, by code of the winner."""
-FORGOTTEN = 1e-9
+FORGOTTEN = 1e-8
 """Points within which two runs must end for the votes before them to count as forgotten."""
-_APART = 1000.0
-"""Points, about, that lie between the two starts."""
-_NATS = 40.0
-"""How often a start is let fade e-fold at even odds: 28 times would do there, and odds are seldom even."""
+_APART = 100.0
+"""Points, about, that each model's two starts lie apart."""
+_FADES = 1.12 * math.log(_APART / FORGOTTEN)
+"""How often a start must fade e-fold, with some room for how unevenly it does."""
+_PROBE = 200_000
+"""Last votes that tell who meets whom, and how they fare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class EloState:
             raise Conflict("This vote belongs before one already counted.", code="vote_out_of_order")
         initial = self.rules.initial
         a, b = self.ratings.get(model_a, initial), self.ratings.get(model_b, initial)
-        move = self.rules.k * (_POINTS_OF_A[WINNER_CODES[winner]] - 1.0 / (1.0 + math.exp((b - a) / PER_LOG_ODDS)))
+        points = float(_POINTS_OF_A[WINNER_CODES[winner]])
+        move = self.rules.k * (points - 1.0 / (1.0 + math.exp((b - a) / PER_LOG_ODDS)))
         return EloState(self.rules, MappingProxyType({**self.ratings, model_a: a + move, model_b: b - move}), key)
 
 
@@ -121,11 +125,11 @@ def elo_in_order(
 ) -> Mapping[str, float]:
     """Elo ratings, in points, after V votes in the order given; a model that has not battled is not there.
 
-    Elo forgets: with K = 4, a rating's start is gone to 12 digits after some 7,000 battles of that model. Of long
-    columns only as many last votes are played as it takes for two runs from starts a thousand points apart, different
-    for every model, to end within `FORGOTTEN` points of each other; if the models do not all battle on to the end, that
-    is all of them. `whole` plays every vote regardless; the results differ by some 1e-9 points. Raises
-    `InvalidInput` as `PairCounts.from_codes` does.
+    Elo forgets: with K = 4, a start that was 100 points off shows in the 8th decimal place after some 6,000 battles of
+    that model. Of long columns only as many last votes are played as it takes for two runs from starts 100 points
+    apart, in another direction for every model, to end within `FORGOTTEN` points of each other; if the models do not
+    all battle on to the end, that is all of them. `whole` plays every vote regardless; the results differ by some 1e-8
+    points. Raises `InvalidInput` as `PairCounts.from_codes` does.
     """
     a, b, w = (np.asarray(codes) for codes in (first, second, winners))
     if not a.shape == b.shape == w.shape:
@@ -163,22 +167,49 @@ def _play(ratings: list[float], battles: Listed, rules: EloRules) -> None:
 
 def _last_part(size: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[Any], rules: EloRules) -> list[float] | None:
     """Ratings from the last votes alone, or None where that saves nothing or the start still shows."""
-    if size < 2 or not rules.k > 0:
+    if size < 2 or not rules.k > 0 or not a.size:
         return None
-    # Between even opponents a start fades by k/4 of a log-odds a battle; all models share the battles.
-    fades = 2.0 * 0.25 * rules.k / PER_LOG_ODDS / (size - 1)
-    votes = int(_NATS / fades)
+    meeting = _Meeting.of(size, a[-_PROBE:], b[-_PROBE:], w[-_PROBE:])
+    votes = meeting.votes_to_fade(rules)
     # Any directions will do, as long as they differ for every model and add nothing to the sum, which Elo keeps.
     away = np.random.default_rng(0).uniform(0.5, 1.5, size) * np.where(np.arange(size) % 2, 1.0, -1.0)
     away -= away.mean()
     while votes < len(a) // 3:
-        ratings = [rules.initial] * size
-        other = (rules.initial + _APART * away).tolist()
+        ratings = (rules.initial + meeting.heights).tolist()
+        other = (rules.initial + meeting.heights + _APART * away).tolist()
         play_both(ratings, other, _listed(a[-votes:], b[-votes:], w[-votes:]), rules)
         if max(abs(mine - yours) for mine, yours in zip(ratings, other, strict=True)) < FORGOTTEN:
             return ratings
-        votes *= 2
+        votes += votes // 2
     return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Meeting:
+    """Who meets whom, and a rough idea of their ratings: `pull` is the mean pull of one battle, mxm, for K = 1.
+
+    `heights`, (m,), are points around 0.
+    """
+
+    pull: FloatArray
+    heights: FloatArray
+
+    @classmethod
+    def of(cls, size: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[Any]) -> "_Meeting":
+        met = np.bincount(a.astype(np.int64) * size + b, minlength=size * size).reshape(size, size)
+        points = _POINTS_OF_A[w]
+        score = np.bincount(a, points, size) + np.bincount(b, 1.0 - points, size)
+        lost = met.sum(axis=0) + met.sum(axis=1) - score
+        odds = (score + 0.5) / (lost + 0.5)
+        chance = odds[:, None] / (odds[:, None] + odds)
+        heights = PER_LOG_ODDS * np.log(odds)
+        pull = laplacian((met + met.T) * chance * chance.T / (PER_LOG_ODDS * len(a)))
+        return cls(pull, np.asarray(heights - heights.mean(), dtype=np.float64))
+
+    def votes_to_fade(self, rules: EloRules) -> int:
+        """How many votes it takes, about, for a start to fade, by the slowest mode of the pull."""
+        slowest = rules.k * float(np.linalg.eigvalsh(self.pull)[1])
+        return int(min(_FADES / max(slowest, 1e-12), 1e15))
 
 
 def play_both(ratings: list[float], others: list[float], battles: Listed, rules: EloRules) -> None:

@@ -1,7 +1,7 @@
 """One chunk of rows, looked up and judged."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from agon.core.errors import InvalidInput
 from agon.core.votes import Winner
 from agon.ranking.arrays import BoolArray, Differences, IntArray, Integers
 from agon.ranking.battles import CodedBattles
-from agon.ranking.columns import Coded, Column, encoded, missing
+from agon.ranking.columns import Coded, Column, encoded, hashable, missing
 from agon.ranking.moments import Moments, read_moments
 from agon.ranking.names import BAD, MISSING, Names
 from agon.ranking.outcomes import WINNER_CODES
@@ -158,7 +158,7 @@ def _winner_table(values: Collection[object], spellings: Mapping[object, Winner]
 def _winner_code(value: object, spellings: Mapping[object, Winner]) -> int:
     if missing(value):
         return _MISSING_WINNER
-    winner = spellings.get(value)
+    winner = spellings.get(hashable(value))
     return _UNKNOWN_WINNER if winner is None else WINNER_CODES[winner]
 
 
@@ -167,7 +167,7 @@ def _optional(column: Column | None) -> Coded | None:
 
 
 def _picked(column: Coded | None, rows: "slice | IntArray") -> Coded | None:
-    return None if column is None else Coded(column.codes[rows], column.values)
+    return None if column is None else replace(column, codes=column.codes[rows])
 
 
 def _aliased(names: Names, columns: tuple[Coded, Coded]) -> int:

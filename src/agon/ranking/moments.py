@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ def _read(value: object) -> tuple[float, bool]:
     """Seconds and whether the zone had to be assumed."""
     if isinstance(value, bool) or value is None:
         return math.nan, False
-    if isinstance(value, int | float):
-        return _of_number(float(value)) if abs(value) < 1e18 else math.nan, False
+    if isinstance(value, Real):
+        return _of_number(value), False
     if isinstance(value, str):
         return _of_text(value.strip())
     if isinstance(value, datetime):
@@ -82,7 +83,11 @@ def _read(value: object) -> tuple[float, bool]:
     return math.nan, False
 
 
-def _of_number(number: float) -> float:
+def _of_number(value: Real | float) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.nan
     seconds = number / 1e3 if abs(number) >= _MILLISECONDS_FROM else number
     return seconds if abs(seconds) < _MILLISECONDS_FROM else math.nan
 

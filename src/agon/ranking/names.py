@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -45,7 +46,9 @@ class Names:
     def _code(self, value: object) -> int:
         if missing(value):
             return MISSING
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, bool):
+            return BAD
+        if isinstance(value, Integral):
             value = str(value)
         if not isinstance(value, str):
             return BAD

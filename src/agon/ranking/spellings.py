@@ -1,7 +1,10 @@
 """How battle logs write the winner, and whether a battle was anonymous."""
 
 from collections.abc import Mapping
+from numbers import Real
 from types import MappingProxyType
+
+import numpy as np
 
 from agon.core.votes import Winner
 
@@ -42,4 +45,4 @@ def is_true(value: object) -> bool:
     """Whether a flag says yes. Text is read, not tested for emptiness: "False" is not true, nor is an unknown word."""
     if isinstance(value, str):
         return value.strip() in _TRUE
-    return isinstance(value, bool | int | float) and value == 1
+    return isinstance(value, Real | np.bool_) and value == 1
