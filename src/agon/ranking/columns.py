@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -48,7 +47,7 @@ def missing(value: object) -> bool:
     """None, a float that is no number, or text with nothing in it."""
     if value is None:
         return True
-    if isinstance(value, Real):
+    if isinstance(value, float | np.floating):
         return math.isnan(value)
     return isinstance(value, str) and not value.strip()
 
