@@ -48,7 +48,7 @@ def missing(value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, float | np.floating):
-        return math.isnan(value)
+        return math.isnan(float(value))
     return isinstance(value, str) and not value.strip()
 
 
