@@ -68,10 +68,10 @@ def _open(source: Source, wants: Wants) -> Log:
 
 
 def _of_table(layout: Layout, frames: Iterator[Frame], wants: Wants) -> Iterator[Reading]:
+    reader = layout.reader()
     for frame in frames:
-        yield layout.read(frame, wants)
-    if layout.read_last is not None:
-        yield layout.read_last()
+        yield reader.read(frame, wants)
+    yield reader.read_last()
 
 
 def _has_object(source: Source) -> bool:
@@ -83,7 +83,7 @@ def _of_records(source: Source, records: Iterator[Record | Fault], numbering: st
     first = list(islice(records, _SNIFFED))
     every = chain(first, records)
     found = [record.values for record in first if isinstance(record, Record)]
-    for name, is_one, reader in _EVENT_LOGS:
+    for name, is_one, reader in EVENT_LOGS:
         if any(map(is_one, found)):
             return Log(source.name, name, numbering, _of_events(every, reader))
     columns = list(dict.fromkeys(key for values in found for key in values))
@@ -103,7 +103,7 @@ def _of_long_lines(source: Source, wants: Wants) -> Log | None:
     if len(source.head) < SMALL_BYTES or not whole:
         return None
     found = [record for record in lines(io.BytesIO(b"".join(whole))) if isinstance(record, Record)]
-    if any(is_one(record.values) for _, is_one, _ in _EVENT_LOGS for record in found):
+    if any(is_one(record.values) for _, is_one, _ in EVENT_LOGS for record in found):
         return None
     columns = list(dict.fromkeys(key for record in found for key in record.values))
     layout = layout_of(columns)
@@ -114,7 +114,7 @@ def _of_long_lines(source: Source, wants: Wants) -> Log | None:
     return Log(source.name, layout.name, LINE, _of_table(layout, frames, wants))
 
 
-_EVENT_LOGS = (
+EVENT_LOGS = (
     ("fastchat_log", fastchat.is_log, fastchat.read),
     ("open_webui_feedback", open_webui.is_feedback, open_webui.read),
 )
