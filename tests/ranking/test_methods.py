@@ -117,6 +117,8 @@ def test_dropped_ties_still_show() -> None:
     counts = counts_of([("x", "y", 6, 5, 2), ("y", "z", 4, 1, 4)])
     rows = {row.model: row for row in board_of(counts, BoardOptions(ties=Ties.DROP)).board.rows}
     assert rows["x"].ties == 5
+    tied = board_of(counts_of([("x", "y", 3, 0, 2), ("y", "z", 0, 4, 0)]), BoardOptions(ties=Ties.DROP, min_battles=1))
+    assert {row.model: [str(note.code) for note in row.notes] for row in tied.board.rows}["z"] == ["not_comparable"]
     assert rows["x"].rating is not None
     assert rows["y"].rating is not None
     assert rows["x"].rating - rows["y"].rating == pytest.approx(400.0 * np.log10(3.0))

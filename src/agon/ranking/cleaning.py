@@ -20,6 +20,8 @@ from agon.ranking.rejects import LISTED, SENTENCES, CleaningReport, Notice, Reas
 from agon.ranking.voters import earliest
 
 _REASONS = tuple(Reason)
+_SLICE = 1 << 19
+"""Rows counted at once, so that what is made of them on the way stays small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,14 +73,15 @@ class Cleaner:
         if self._rules.deduplicate and chunk.vote_ids is not None:
             accepted = marks == 0
             marks[accepted] = np.where(self._seen.again(chunk.vote_ids, accepted), MARKS[Reason.DUPLICATE_ID], 0)
-        self._log.mark(marks, chunk.numbers(), raw.source)
+        spoilt = bool(marks.any())
+        if spoilt:
+            self._log.mark(marks, chunk.numbers(), raw.source)
         self._log.notice(Notice.ZONELESS_TIMESTAMP, chunk.zoneless)
         self._log.notice(Notice.ALIASED_NAME, chunk.aliased)
-        good = chunk.battles(slice(None) if not marks.any() else np.flatnonzero(marks == 0))
         if self._parts:
-            self._kept.append(good)
+            self._kept.append(chunk.battles(np.flatnonzero(marks == 0) if spoilt else slice(None)))
         else:
-            self._count(good)
+            self._count(chunk, marks if spoilt else None)
 
     def finish(self) -> Cleaned:
         """The result of all chunks. Models are in order of name; one without a counted vote is not there."""
@@ -93,21 +96,25 @@ class Cleaner:
         battles = battles.tidied()
         return Cleaned(battles.counts(), self._log.report(len(battles)), battles if self._keep else None)
 
-    def _count(self, good: CodedBattles) -> None:
-        size = len(self._names)
-        if size > self._tally.shape[1]:
+    def _count(self, chunk: Chunk, marks: NDArray[np.int8] | None) -> None:
+        self._widen(len(self._names))
+        width = self._tally.shape[1]
+        for start in range(0, len(chunk), _SLICE):
+            rows = slice(start, start + _SLICE)
+            cell = (chunk.winners[rows].astype(np.int64) * width + chunk.first[rows]) * width + chunk.second[rows]
+            good = cell if marks is None else cell[marks[rows] == 0]
+            if len(good) * 4 < self._tally.size:
+                np.add.at(self._tally.reshape(-1), good, 1)
+            else:
+                self._tally += np.bincount(good, minlength=self._tally.size).reshape(self._tally.shape)
+
+    def _widen(self, size: int) -> None:
+        old = self._tally.shape[1]
+        if size > old:
             # Grows by half at a time, so that names that come one a chunk do not copy the table each time.
-            roomy = size + size // 2
-            table = np.zeros((4, roomy, roomy), dtype=np.int64)
-            old = self._tally.shape[1]
+            table = np.zeros((4, size + size // 2, size + size // 2), dtype=np.int64)
             table[:, :old, :old] = self._tally
             self._tally = table
-        width = self._tally.shape[1]
-        cell = (good.winners.astype(np.int64) * width + good.first) * width + good.second
-        if len(cell) * 4 < self._tally.size:
-            np.add.at(self._tally.reshape(-1), cell, 1)
-        else:
-            self._tally += np.bincount(cell, minlength=self._tally.size).reshape(self._tally.shape)
 
 
 def _counts(names: tuple[str, ...], tally: IntArray) -> PairCounts:

@@ -47,8 +47,10 @@ def missing(value: object) -> bool:
     """None, a float that is no number, or text with nothing in it."""
     if value is None:
         return True
-    if isinstance(value, float | np.floating):
-        return math.isnan(float(value))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return math.isnan(value)
     return isinstance(value, str) and not value.strip()
 
 

@@ -165,10 +165,12 @@ def _ranks(fit: BradleyTerry, spans: _Spans) -> dict[int, int]:
 
 def _notes(counts: PairCounts, fit: BradleyTerry, min_battles: int) -> list[list[Note]]:
     notes: list[list[Note]] = [[] for _ in fit.models]
-    for place, code in _marks(fit):
+    battles = counts.met().sum(axis=1)
+    for place, mark in _marks(fit):
+        # Where ties are dropped, a model may have battles of which none is left.
+        code = NoteCode.NOT_COMPARABLE if mark is NoteCode.NO_BATTLES and battles[place] else mark
         notes[place].append(Note(code, _SENTENCES[code]))
     few = Note(NoteCode.FEW_BATTLES, f"It has fewer than {min_battles} battles, so its place may still change a lot.")
-    battles = counts.met().sum(axis=1)
     for place in np.flatnonzero((battles > 0) & (battles < min_battles)).tolist():
         notes[place].append(few)
     return notes
