@@ -45,13 +45,12 @@ def encoded(column: Column) -> Coded:
 
 def missing(value: object) -> bool:
     """None, a float that is no number, or text with nothing in it."""
-    if value is None:
+    plain: Any = value.item() if isinstance(value, np.generic) else value  # pyright: ignore[reportUnknownMemberType]
+    if plain is None:
         return True
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return math.isnan(value)
-    return isinstance(value, str) and not value.strip()
+    if isinstance(plain, float):
+        return math.isnan(plain)
+    return isinstance(plain, str) and not plain.strip()
 
 
 def _check(column: Coded) -> None:
