@@ -1,7 +1,7 @@
 """Columns of a battle log: as they come, or as codes into a dictionary."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -45,12 +45,18 @@ def encoded(column: Column) -> Coded:
 
 def missing(value: object) -> bool:
     """None, a float that is no number, or text with nothing in it."""
-    plain: Any = value.item() if isinstance(value, np.generic) else value  # pyright: ignore[reportUnknownMemberType]
+    plain = _plain(value)
     if plain is None:
         return True
     if isinstance(plain, float):
         return math.isnan(plain)
     return isinstance(plain, str) and not plain.strip()
+
+
+def _plain(value: object) -> object:
+    """The value that a scalar of numpy holds."""
+    item: Callable[[], object] | None = getattr(value, "item", None) if isinstance(value, np.generic) else None
+    return value if item is None else item()
 
 
 def _check(column: Coded) -> None:
