@@ -1,7 +1,7 @@
 """Columns of a battle log: as they come, or as codes into a dictionary."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -55,8 +55,8 @@ def missing(value: object) -> bool:
 
 def _plain(value: object) -> object:
     """The value that a scalar of numpy holds."""
-    item: Callable[[], object] | None = getattr(value, "item", None) if isinstance(value, np.generic) else None
-    return value if item is None else item()
+    scalar: Any = value
+    return scalar.item() if issubclass(type(value), np.generic) else value
 
 
 def _check(column: Coded) -> None:
