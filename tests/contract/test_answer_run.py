@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 from tests.contract.ledger import Ledger, ref
@@ -183,3 +184,14 @@ async def test_a_shutdown_leaves_the_answer_to_the_next_runner(stage: Stage) -> 
         await running
     answer = (await stage.ledger.conversations.find(stage.conversation.id)).last_turn.answers[Side.A]
     assert (answer.state, answer.attempt) == (AnswerState.PENDING, 1)
+
+
+async def test_an_answer_is_kept_while_the_bus_is_away(ledger: Ledger, tmp_path: Path) -> None:
+    away = RedisBus(f"unix://{tmp_path}/nobody.sock")
+    try:
+        stage = Stage(ledger, away, await ledger.begin())
+        outcome = await (await stage.answering(Engine(["Hello", " world"]))).run()
+        assert outcome.state is AnswerState.DONE
+        assert await stage.kept() == "Hello world"
+    finally:
+        await away.close()

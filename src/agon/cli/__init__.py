@@ -29,9 +29,9 @@ COMMANDS: dict[str, Command] = {
     "runner": Command("agon.cli.runner", "run one runner, which owns the engines"),
     "worker": Command("agon.cli.worker", "run one background worker"),
     "migrate": Command("agon.cli.migrate", "bring the ledger's schema up to date"),
-    "admin-key": Command("agon.cli.admin_key", "make, list and revoke admin keys"),
+    "admin-key": Command("agon.cli.admin_key", "make and revoke admin keys"),
     "models": Command("agon.cli.models", "list and fetch the models the arena can run itself"),
-    "config": Command("agon.cli.config", "check the configuration and show where each value comes from"),
+    "config": Command("agon.cli.config", "check the configuration, or show every setting that holds"),
     "fake-engine": Command("agon.cli.fake_engine", "run a scriptable engine server for tests and load"),
 }
 

@@ -16,6 +16,7 @@ from agon.dispatch.packets import PacketWriter
 from agon.dispatch.policy import Policy
 
 _RETRY_DELAY_S = 0.2
+_LAST_WORDS_S = 2.0
 
 
 class SupersededError(Exception):
@@ -98,12 +99,10 @@ class AnswerRun:
             if last is not None:
                 writer.add(last, 1)
         except EngineError:
-            writer.finish()
-            await writing
+            await _last_words(writer, writing)
             raise
         else:
-            writer.finish()
-            await writing
+            await _last_words(writer, writing)
             return finish
         finally:
             writing.cancel()
@@ -164,3 +163,11 @@ class AnswerRun:
 
     def _age_ms(self) -> float:
         return (self._work.age_s + self._around.monotonic_s() - self._begun_s) * 1000
+
+
+async def _last_words(writer: PacketWriter, writing: asyncio.Task[None]) -> None:
+    """Send what is left. If the bus stays away the answer ends all the same: the ledger will tell the watchers."""
+    writer.finish()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS_S):
+            await writing
