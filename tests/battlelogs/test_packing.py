@@ -221,3 +221,9 @@ def test_long_json_lines_read_as_short_ones(odd: bool, tmp_path: Path) -> None:
     assert whole.battles[: part.kept] == part.battles
     assert part.kept > 50
     assert ({"invalid_json", "missing_model"} <= {reason for _, reason in part.rejected}) is odd
+
+
+def test_what_stands_behind_an_array_is_a_fault() -> None:
+    *_, last = elements(io.BytesIO(b'[{"a": 1}]\n[{"a": 2}]'))
+    assert isinstance(last, Fault)
+    assert (last.row, last.reason) == (1, "invalid_json")

@@ -33,11 +33,10 @@ def read(record: Record) -> list[Battle] | Skipped | Fault:
     kind = values.get("type")
     if kind is None:
         return Fault(record.row, "missing_type")
-    if kind in OTHERS:
-        return Skipped(str(kind))
     winner = VOTES.get(kind) if isinstance(kind, str) else None
     if winner is None:
-        return Fault(record.row, "unknown_type", repr(kind)[:60])
+        known = isinstance(kind, str) and kind in OTHERS
+        return Skipped(str(kind)) if known else Fault(record.row, "unknown_type", repr(kind)[:60])
     return _vote(record, winner)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from agon.core.errors import InvalidInput
+from agon.core.text import printable
 
 SENTENCES: Mapping[str, str] = MappingProxyType(
     {
@@ -41,7 +42,7 @@ class Unreadable(InvalidInput):
     default_code = "unreadable"
 
     def __init__(self, source: str, message: str, *, code: str) -> None:
-        super().__init__(f"{source}: {message}", code=code)
+        super().__init__(f"{printable(source)}: {message}", code=code)
         self.source = source
 
 

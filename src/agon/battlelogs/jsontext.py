@@ -66,6 +66,9 @@ def elements(stream: BinaryIO) -> Iterator[Record | Fault]:
         if not text.at("]") and not text.skip(","):
             yield Fault(number, "truncated_json" if text.ended else "invalid_json", text.place(None))
             return
+    text.skip("]")
+    if not text.at_end():
+        yield Fault(number, "invalid_json", f"more behind the array, {text.place(None)}")
 
 
 def _from_line(number: int, line: bytes) -> Record | Fault:
@@ -128,6 +131,10 @@ class _Window:
     def at(self, mark: str) -> bool:
         self._blank()
         return self._text.startswith(mark, self._at)
+
+    def at_end(self) -> bool:
+        self._blank()
+        return self._at >= len(self._text)
 
     def skip(self, mark: str) -> bool:
         found = self.at(mark)

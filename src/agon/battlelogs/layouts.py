@@ -8,6 +8,11 @@ from agon.battlelogs import comparia, pairs
 from agon.battlelogs.faults import Unreadable, unreadable
 from agon.battlelogs.readings import Reading, Wants
 from agon.battlelogs.rows import Frame
+from agon.core.text import printable
+
+_NAMED = 40
+"""Columns that a message names."""
+_NAME_LENGTH = 60
 
 
 class TableReader(Protocol):
@@ -92,7 +97,7 @@ def layout_of(columns: Collection[str]) -> Layout | None:
 
 def no_layout(source: str, columns: Sequence[str]) -> Unreadable:
     """Says which columns are missing from the layout that comes nearest, and which there are."""
-    found = ", ".join(columns[:40]) + (", …" if len(columns) > 40 else "")
+    found = ", ".join(map(_short, columns[:_NAMED])) + (", …" if len(columns) > _NAMED else "")
     if "conversation_pair_id" in columns and "model_a_active_params" in columns:
         return unreadable(source, "no_votes", "It is ComparIA's table of conversations, which holds no votes.")
     nearest = max(_LAYOUTS, key=lambda layout: _share(layout, columns))
@@ -106,6 +111,10 @@ def no_layout(source: str, columns: Sequence[str]) -> Unreadable:
         "missing_column",
         f"It looks like {nearest.title}, but {needed} {verb} missing. Its columns are: {found}.",
     )
+
+
+def _short(name: str) -> str:
+    return printable(name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}…")
 
 
 def _share(layout: Layout, columns: Collection[str]) -> float:

@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         from agon.report.pictures import require_pictures
 
         require_pictures()
+    _spell_out(sys.stdout)
     options = _options(args)
     try:
         cleaned, account = _read(args, _rules(args, options), options)
@@ -91,6 +92,13 @@ def run(args: argparse.Namespace) -> int:
     _write(args, standings, account)
     _print(args, standings, account)
     return 2 if args.strict and account.report.faulty else 0
+
+
+def _spell_out(stream: object) -> None:
+    """Lets the stream spell out what its encoding lacks: names come from anywhere."""
+    reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
 
 
 def _pictured(args: argparse.Namespace) -> bool:

@@ -4,16 +4,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
-import numpy as np
-
 from agon.core.errors import InvalidInput
+from agon.core.text import printable
 from agon.ranking.leaderboard import Row
-from agon.ranking.methods import Method
-from agon.ranking.ranks import SimultaneousRanks, simultaneous_ranks
 from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES
 from agon.report import pictures
 from agon.report.standings import Standings
-from agon.report.texts import NOTHING, Account, interval, printable
+from agon.report.texts import NOTHING, Account, interval
 
 _HEADINGS = (
     "Rank",
@@ -59,30 +56,17 @@ def _table(standings: Standings) -> Iterator[str]:
     yield "<table id=board><thead><tr>"
     yield "".join(f"<th scope=col><button type=button>{heading}</button></th>" for heading in _HEADINGS)
     yield "</tr></thead><tbody>"
-    ranks = _simultaneous(standings)
+    ranks = standings.simultaneous()
     for row in standings.board.rows:
-        yield _row(row, ranks.get(row.model, ""))
+        yield _row(row, ranks.get(row.model))
     yield "</tbody></table>"
 
 
-def _simultaneous(standings: Standings) -> dict[str, str]:
-    """Best and worst ranks that hold for all models at once, in words."""
-    fit = standings.board.fit
-    if fit.main is None or standings.options.method is not Method.BRADLEY_TERRY or standings.options.style:
-        return {}
-    group = fit.groups[fit.main]
-    ranks: SimultaneousRanks = simultaneous_ranks(group, np.random.default_rng(standings.seed))
-    columns = zip(group.places.tolist(), ranks.best.tolist(), ranks.worst.tolist(), strict=True)
-    return {
-        fit.models[place]: f"With 95 % confidence for all models at once: rank {best} to {worst}"
-        for place, best, worst in columns
-    }
-
-
-def _row(row: Row, ranks: str) -> str:
+def _row(row: Row, ranks: tuple[int, int] | None) -> str:
+    hint = "" if ranks is None else f"With 95 % confidence for all models at once: rank {ranks[0]} to {ranks[1]}"
     notes = "<br>".join(escape(note.sentence) for note in row.notes)
     cells = (
-        (row.rank, NOTHING if row.rank is None else str(row.rank), ranks),
+        (row.rank, NOTHING if row.rank is None else str(row.rank), hint),
         (printable(row.model), escape(printable(row.model)), ""),
         (
             row.rating,
@@ -99,8 +83,8 @@ def _row(row: Row, ranks: str) -> str:
 
 def _cell(value: object, shown: str, title: str) -> str:
     key = "" if value is None else escape(str(value), quote=True)
-    hint = f' title="{escape(title, quote=True)}"' if title else ""
-    return f'<td data-key="{key}"{hint}>{shown}</td>'
+    said = f' title="{escape(title, quote=True)}"' if title else ""
+    return f'<td data-key="{key}"{said}>{shown}</td>'
 
 
 def _pictures(standings: Standings) -> Iterator[str]:

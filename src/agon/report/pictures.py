@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 
 from agon.core.errors import InvalidInput
+from agon.core.text import printable
 from agon.ranking.history import WINDOW_DAYS, RatingHistory, rating_history
 from agon.ranking.leaderboard import Row
 from agon.ranking.matrices import win_matrix
 from agon.report.standings import Standings
-from agon.report.texts import printable
 
 Spec = dict[str, object]
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
+from agon.core.text import printable
 from agon.ranking.leaderboard import NoteCode, Row
 from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES, CleaningReport, Rejection
 
@@ -88,11 +89,6 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def printable(text: str) -> str:
-    """Text that a terminal shows and does not obey."""
-    return text if text.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
-
-
 def _width(text: str) -> int:
     """Columns that a terminal gives to it: two for a wide sign, none for one that combines."""
     if text.isascii():
@@ -164,16 +160,23 @@ def as_json(standings: "Standings", account: Account) -> dict[str, object]:
         "intervals": standings.errors,
         "votes": board.votes,
         "models": len(board.rows),
-        "rows": [_row_json(row) for row in board.rows],
+        "rows": _rows_json(standings),
         "rejected": rejected_json(account),
         **account_json(account),
         **_details(standings),
     }
 
 
-def _row_json(row: Row) -> dict[str, object]:
-    notes = [{"code": note.code.value, "text": note.sentence} for note in row.notes]
-    return {**{name: getattr(row, name) for name in COLUMNS}, "notes": notes}
+def _rows_json(standings: "Standings") -> list[dict[str, object]]:
+    ranks, averages = standings.simultaneous(), standings.average_win_rates()
+    found: list[dict[str, object]] = []
+    for row in standings.board.rows:
+        values: dict[str, object] = {name: getattr(row, name) for name in COLUMNS}
+        values["rank_best"], values["rank_worst"] = ranks.get(row.model, (None, None))
+        values["average_win_rate"] = averages.get(row.model)
+        values["notes"] = [{"code": note.code.value, "text": note.sentence} for note in row.notes]
+        found.append(values)
+    return found
 
 
 def rejected_json(account: Account) -> list[dict[str, object]]:
@@ -247,7 +250,8 @@ def _listed(account: Account) -> Iterator[str]:
     numbering = {file.path: file.numbering for file in account.files}
     found = account.rejected()
     for rejection in found[:_LISTED]:
-        yield f"  {rejection.source}, {numbering.get(rejection.source, 'row')} {rejection.row}: {rejection.reason}"
+        place = f"{printable(rejection.source)}, {numbering.get(rejection.source, 'row')} {rejection.row}"
+        yield f"  {place}: {rejection.reason}"
     left = account.report.rejected_rows - min(len(found), _LISTED)
     if left > 0:
         yield f"  … and {left:,} more; --format json lists them."
