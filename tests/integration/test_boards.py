@@ -14,7 +14,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from tests.integration.stage import NAMES, Stage
-from tests.integration.voter import Json, assemble, assert_whole, expect, lines_of, parse, texts_of
+from tests.integration.voter import Json, assemble, assert_whole, expect, expect_error, lines_of, parse, texts_of
 
 from agon.stores.redis.client import connect
 
@@ -167,6 +167,49 @@ async def test_turns_that_only_redis_knew_of_are_found_in_the_ledger(worker: Sta
         await redis.aclose()
         for battle in battles:
             assert_whole(await voter.settled(battle))
+
+
+async def test_every_view_of_the_board_is_there_for_whoever_asks(worker: Stage) -> None:
+    await worker.reset()
+    async with worker.person() as voter:
+        expect(await voter.vote(await voter.answered(), "tie"), 200)
+        votes, counts = await recount(worker)
+        await board_with(worker, votes)
+        at = "/arena/boards/main"
+        month = expect(await voter.http.get(at, params={"window": "30d", "style": "true"}), 200)
+        assert month["view"] == {"window": "30d", "category": None, "style": True}
+        assert month["votes"] == votes
+        latin = expect(await voter.http.get(at, params={"category": "latin"}), 200)
+        assert latin["votes"] == votes
+        assert [note["code"] for note in latin["notes"]] == ["sparse_category"]
+        chinese = expect(await voter.http.get(at, params={"category": "chinese", "window": "7d"}), 200)
+        assert chinese["votes"] == 0
+        matrix = expect(await voter.http.get(f"{at}/matrix"), 200)
+        assert set(matrix["models"]) == set(counts)
+        assert sum(map(sum, matrix["battles"])) == 2 * matrix["votes"]
+        history = expect(await voter.http.get(f"{at}/history", params={"window": "7d"}), 200)
+        assert len(history["days"]) == len(history["votes"]) == len(history["series"][0]["ratings"]) >= 1
+        for bad in ({"window": "1d"}, {"category": "cooking"}, {"style": "perhaps"}):
+            expect_error(await voter.http.get(at, params=bad), 422, "invalid_input")
+        for path in ("/arena/boards/other/matrix", "/arena/boards/other/history"):
+            expect_error(await voter.http.get(path), 404, "board_not_found")
+
+
+async def test_a_view_that_is_watched_moves_with_each_vote(worker: Stage) -> None:
+    await worker.reset()
+    async with (
+        worker.person() as voter,
+        voter.http.stream("GET", "/arena/boards/main/events", params={"window": "7d"}) as response,
+        asyncio.timeout(30),
+        aclosing(parse(lines_of(response))) as events,
+    ):
+        first = await anext(events)
+        assert first.data["view"]["window"] == "7d"
+        async with worker.person() as other:
+            expect(await other.vote(await other.answered()), 200)
+        async for seen in events:
+            if seen.data["votes"] == first.data["votes"] + 1:
+                break
 
 
 async def test_a_board_needs_no_job(worker: Stage) -> None:

@@ -35,7 +35,8 @@ def _kinds(base: type[AgonError]) -> list[type[AgonError]]:
 
 
 def _raised() -> set[str]:
-    files = [path for room in ("core", "arena", "api", "dispatch", "stores") for path in (SOURCE / room).rglob("*.py")]
+    rooms = ("core", "arena", "boards", "api", "dispatch", "stores")
+    files = [path for room in rooms for path in (SOURCE / room).rglob("*.py")]
     text = "\n".join(path.read_text() for path in files)
     named = set(re.findall(r'\bcode ?= ?"(\w+)"', text)) | set(re.findall(r'"code": "(\w+)"', text))
     chosen = {"missing_field", "method_not_allowed", "http_error"}

@@ -8,7 +8,6 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from agon.config import ContestantName
-from agon.core.board import Board
 from agon.core.contestants import ContestantKind, ContestantState, EngineState, RosterEntry
 from agon.core.conversation import Answer, Conversation, Kind, Side, Turn
 from agon.core.ports import CastVote, ConversationSummary
@@ -265,42 +264,6 @@ class ContestantPatch(_Body):
 
     weight: Annotated[float, Field(ge=0)] | None = None
     state: Literal["active", "paused"] | None = None
-
-
-class BoardOut(BaseModel):
-    """A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them."""
-
-    name: str
-    votes: int
-    updated_at: str | None
-    min_battles: int
-    rows: list["BoardRowOut"]
-
-    @classmethod
-    def of(cls, board: Board) -> "BoardOut":
-        return cls.model_validate(board, from_attributes=True)
-
-
-class NoteOut(BaseModel):
-    code: str
-    text: str
-
-
-class BoardRowOut(BaseModel):
-    model: str
-    rating: float | None
-    low: float | None
-    high: float | None
-    rank: int | None
-    battles: int
-    wins: int
-    losses: int
-    ties: int
-    both_bad: int
-    win_rate: float | None
-    elo: float | None
-    ttft_median_ms: float | None
-    notes: list[NoteOut]
 
 
 def models_of(contestants: Mapping[Side, str]) -> dict[SideName, str]:

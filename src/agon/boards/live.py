@@ -1,23 +1,23 @@
 """The live board: follows the ledger's votes and publishes ratings as they move."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from agon.boards.names import MAIN
-from agon.core.board import Board, BoardNote, BoardRow
+from agon.boards.columns import DAY_S, VoteColumns, VoteRows
+from agon.boards.pages import Setting, board_from
+from agon.boards.projections import Projections
+from agon.core.board import Board, View
 from agon.core.errors import Conflict
 from agon.core.ports import BoardStore, ContestantLedger, RankedVote, VoteSource
-from agon.ranking.bradley_terry import BradleyTerry
 from agon.ranking.elo import EloRules, EloState, VoteKey, elo_pass
-from agon.ranking.leaderboard import Leaderboard, Row, leaderboard
-from agon.ranking.outcomes import PairCounts, winner_codes
+from agon.ranking.leaderboard import leaderboard
 
 _MAX_AGE_S = 10.0
 """Times to first token and the roster change without votes; the board follows them this often."""
 
 
 class LiveBoard:
-    """Holds the counts of every vote so far; `refresh` counts the new ones and publishes.
+    """Holds every vote so far, as columns and as counts; `refresh` counts the new ones and publishes.
 
     One call at a time. It starts from nothing, so a new one recounts the ledger; that is also the cure when Redis has
     lost the board.
@@ -38,108 +38,91 @@ class LiveBoard:
         self._min_battles = min_battles
         self._now = now
         self._cursor: str | None = None
-        self._counts = PairCounts.empty()
+        self._projections = Projections()
         self._elo = EloState()
-        self._fit: BradleyTerry | None = None
         self._published: Board | None = None
         self._published_at = now()
+        self._described = 0
+        self.columns = VoteColumns()
+        self.setting: Setting | None = None
+        """What the last board was made with; `None` before the first."""
 
     async def refresh(self) -> Board:
         """Count what is new and publish the board. Costs the same however many votes were counted before."""
         page = await self._source.votes_after(self._cursor)
-        await self._count(page.votes)
+        self.columns.add(page.votes)
         self._cursor = page.cursor
         present = [contestant.name for contestant in await self._contestants.contestants()]
-        self._counts = self._counts.with_models(present)
-        result = leaderboard(self._counts, elo=self._elo, min_battles=self._min_battles, start=self._fit)
-        self._fit = result.fit
+        self.columns.know(present)
+        rows = self.columns.rows()
+        self._play(page.votes, rows)
         self._published_at = self._now()
-        self._published = await self._board(result, set(present))
+        self.setting = setting_at(self._published_at, present, self._min_battles, await self._source.ttft_medians_ms())
+        self._published = self._board(rows, self.setting)
+        self._described = rows.described
         await self._boards.publish(self._published)
         return self._published
 
     async def refresh_if_needed(self) -> None:
         """Refresh if there are new votes, if the board is not the one last published, or if it is getting old."""
-        published = await self._boards.board(MAIN)
+        published = await self._boards.board(View())
         page = await self._source.votes_after(self._cursor)
-        if page.votes or not _alike(published, self._published) or self._age_s() > _MAX_AGE_S:
+        if page.votes or not _alike(published, self._published) or self._is_old():
             await self.refresh()
 
-    def _age_s(self) -> float:
-        return (self._now() - self._published_at).total_seconds()
+    def _is_old(self) -> bool:
+        aged = (self._now() - self._published_at).total_seconds() > _MAX_AGE_S
+        return aged or self.columns.rows().described > self._described
 
-    async def _count(self, votes: Sequence[RankedVote]) -> None:
-        if not votes:
-            return
-        self._counts = counted(self._counts, votes)
+    def _play(self, votes: Sequence[RankedVote], rows: VoteRows) -> None:
         try:
             for vote in votes:
-                self._elo = self._elo.apply(_key(vote), vote.contestant_a, vote.contestant_b, vote.winner)
+                key = VoteKey(vote.created_at.timestamp(), _padded(vote.id))
+                self._elo = self._elo.apply(key, vote.contestant_a, vote.contestant_b, vote.winner)
         except Conflict:
             # A vote with an earlier time committed later. Elo depends on the order, so play them all again.
-            everything = await self._source.votes_after(None)
-            self._elo = replayed(everything.votes)
-            self._counts = counted(PairCounts.empty(), everything.votes)
-            self._cursor = everything.cursor
+            self._elo = replayed(rows)
 
-    async def _board(self, result: Leaderboard, present: set[str]) -> Board:
-        ttft_ms = await self._source.ttft_medians_ms()
-        rows = [row for row in result.rows if row.battles or row.model in present]
-        return Board(
-            name=MAIN,
-            votes=result.votes,
-            updated_at=self._published_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            min_battles=result.min_battles,
-            rows=tuple(_row(row, ttft_ms.get(row.model)) for row in rows),
-        )
+    def _board(self, rows: VoteRows, setting: Setting) -> Board:
+        view = View()
+        counts = self._projections.counts(rows, view, setting.today)
+        start = self._projections.last_fit(view)
+        result = leaderboard(counts, elo=self._elo, min_battles=self._min_battles, start=start)
+        self._projections.keep_fit(view, result.fit)
+        return board_from(view, result, rows, setting)
+
+
+def setting_at(now: datetime, present: Sequence[str], min_battles: int, ttft_ms: Mapping[str, float]) -> Setting:
+    return Setting(frozenset(present), min_battles, ttft_ms, written(now), day_of(now))
+
+
+def written(now: datetime) -> str:
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def day_of(now: datetime) -> int:
+    """The UTC day since the epoch."""
+    return int(now.timestamp() // DAY_S)
+
+
+def replayed(rows: VoteRows) -> EloState:
+    """Elo of all rows from the start, in order of time."""
+    ids: list[int] = rows.ids.tolist()
+    return elo_pass(
+        rows.models,
+        rows.first,
+        rows.second,
+        rows.winners,
+        timestamps=rows.times,
+        vote_ids=[_padded(vote) for vote in ids],
+        rules=EloRules(),
+    )
 
 
 def _alike(one: Board | None, other: Board | None) -> bool:
     return one is not None and other is not None and one.rows == other.rows
 
 
-def counted(counts: PairCounts, votes: Sequence[RankedVote]) -> PairCounts:
-    """The counts and some more votes; models that are new to them are added."""
-    first = [vote.contestant_a for vote in votes]
-    second = [vote.contestant_b for vote in votes]
-    grown = counts.with_models([*first, *second])
-    return grown.with_votes(grown.codes(first), grown.codes(second), winner_codes(vote.winner for vote in votes))
-
-
-def replayed(votes: Sequence[RankedVote]) -> EloState:
-    """Elo of these votes from the start."""
-    names = sorted({name for vote in votes for name in (vote.contestant_a, vote.contestant_b)})
-    counts = PairCounts.empty(names)
-    return elo_pass(
-        names,
-        counts.codes([vote.contestant_a for vote in votes]),
-        counts.codes([vote.contestant_b for vote in votes]),
-        winner_codes(vote.winner for vote in votes),
-        timestamps=[vote.created_at.timestamp() for vote in votes],
-        vote_ids=[_key(vote).vote_id for vote in votes],
-        rules=EloRules(),
-    )
-
-
-def _key(vote: RankedVote) -> VoteKey:
+def _padded(vote: int) -> str:
     # Ids are compared as text, so they are padded to sort as the numbers that they are.
-    return VoteKey(vote.created_at.timestamp(), f"{vote.id:020d}")
-
-
-def _row(row: Row, ttft_median_ms: float | None) -> BoardRow:
-    return BoardRow(
-        model=row.model,
-        rating=row.rating,
-        low=row.low,
-        high=row.high,
-        rank=row.rank,
-        battles=row.battles,
-        wins=row.wins,
-        losses=row.losses,
-        ties=row.ties,
-        both_bad=row.both_bad,
-        win_rate=row.win_rate,
-        elo=row.elo,
-        ttft_median_ms=ttft_median_ms,
-        notes=tuple(BoardNote(note.code.value, note.sentence) for note in row.notes),
-    )
+    return f"{vote:020d}"

@@ -11,11 +11,11 @@ from uuid import uuid4
 
 from agon.arena.conversations import Arena, Chance
 from agon.arena.roster import Contestants
+from agon.boards.reader import BoardReader
 from agon.bootstrap.addresses import jobs as jobs_of
 from agon.bootstrap.addresses import store_urls
 from agon.config import Settings
 from agon.core.conversation import Limits
-from agon.core.ports import BoardStore
 from agon.stores.jobs import BoardJobs
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresAdminKeys, PostgresContestants
@@ -38,7 +38,7 @@ class Gateway:
     limits: Limits
     arena: Arena
     contestants: Contestants
-    boards: BoardStore
+    boards: BoardReader
     jobs: BoardJobs
     admin_keys: PostgresAdminKeys
     metrics: Metrics
@@ -84,7 +84,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             limits=limits,
             arena=arena,
             contestants=contestants,
-            boards=boards,
+            boards=BoardReader(boards),
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,

@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from agon.core.board import Board
+from agon.core.board import Board, History, Matrix, Page, Published, View
 from agon.core.contestants import Contestant, EngineStatus
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.events import Event
 from agon.core.generation import GenerationRequest
+from agon.core.traits import Traits
 from agon.core.votes import Ballot, Vote, Winner
 
 
@@ -204,6 +205,8 @@ class RankedVote:
     contestant_b: str
     winner: Winner
     created_at: datetime
+    traits: Traits | None = None
+    """`None` until somebody has looked at the texts, by the present rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,14 @@ class VoteSource(Protocol):
 
     async def ttft_medians_ms(self) -> Mapping[str, float]:
         """Median time to first token by contestant, over the last thousand battle answers of each."""
+        ...
+
+    async def dialogues(self, votes: Sequence[int]) -> Mapping[int, "Sequence[ExportedTurn]"]:
+        """The turns of the battles behind votes, by the vote's id."""
+        ...
+
+    async def keep_traits(self, traits: Mapping[int, Traits]) -> None:
+        """Write what the texts tell, by the vote's id, over what older rules told."""
         ...
 
 
@@ -295,12 +306,31 @@ class Bus(Protocol):
 
 
 class BoardStore(Protocol):
-    async def publish(self, board: Board) -> bool:
-        """Put the board in place and tell the watchers, unless one that counts more votes is there."""
+    async def publish(self, published: Published) -> bool:
+        """Put the page in place and tell the watchers, unless one that had seen more votes is there.
+
+        The live board stays; any other page is forgotten some seconds after nobody wants it any longer.
+        """
         ...
 
-    async def board(self, name: str) -> Board | None: ...
+    async def board(self, view: View) -> Board | None: ...
 
-    def boards(self, name: str) -> AsyncIterator[Board]:
+    async def matrix(self, view: View) -> Matrix | None: ...
+
+    async def history(self, view: View) -> History | None: ...
+
+    def boards(self, view: View) -> AsyncIterator[Board]:
         """The board each time it changes, and now and then without a change; the present one first, if there is one."""
+        ...
+
+    async def want(self, page: Page) -> None:
+        """Have a page kept for the next minute; if it is not there, whoever keeps pages is woken."""
+        ...
+
+    async def wanted(self) -> Mapping[Page, bool]:
+        """What is wanted now besides the live board, and whether it is there. Those that are there last on."""
+        ...
+
+    def wants(self) -> AsyncIterator[None]:
+        """Each time something is wanted that is not there, and now and then."""
         ...

@@ -22,6 +22,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   battle_void: { en: null, zh: '此对战不计入结果，请开始新的对战。' },
   battle_voted: { en: null, zh: '此对战已因投票而结束，请开始新的对战。' },
   board_not_found: { en: null, zh: '没有这个排行榜。' },
+  board_not_made: { en: null, zh: '排行榜的这一部分还在统计，请稍后重试。' },
   body_too_large: { en: null, zh: '发送的内容过大。' },
   bus_unavailable: { en: null, zh: '竞技场的消息服务暂时无法访问，请稍后重试。' },
   busy: { en: null, zh: '竞技场正忙，请稍后重试。' },

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 a513f4c3ecfe7655d77fa42eab30f44ce5f88141205a6461c0ec3abac348b823. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 9fd07b8f1bdfa991a923b45787424f5a8bdd11d5e40810ebbfc68ef82568729f. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Board
-         * @description A board as it is now. The live one is `main`.
+         * @description A board as it is now. The live one is `main`; it counts every vote unless a part of them is asked for.
          */
         get: operations["board_arena_boards__name__get"];
         put?: never;
@@ -224,6 +224,46 @@ export interface paths {
          * @description The whole board, at once and whenever it changes.
          */
         get: operations["board_events_arena_boards__name__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/boards/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rating History
+         * @description Ratings through time, at the end of each UTC day, over the window that ends with it.
+         */
+        get: operations["rating_history_arena_boards__name__history_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/boards/{name}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Matrix
+         * @description Who beats whom how often: as voted, and as the ratings predict it.
+         */
+        get: operations["matrix_arena_boards__name__matrix_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -403,12 +443,64 @@ export interface components {
             state: "pending" | "done" | "stopped" | "failed";
             text: string | null;
         };
-        /** @description A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them. */
+        /**
+         * @description A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them.
+         * @example {
+         *       "categories": [
+         *         {
+         *           "category": "latin",
+         *           "votes": 1100
+         *         },
+         *         {
+         *           "category": "code",
+         *           "votes": 420
+         *         }
+         *       ],
+         *       "min_battles": 30,
+         *       "name": "main",
+         *       "notes": [],
+         *       "rows": [
+         *         {
+         *           "battles": 250,
+         *           "both_bad": 20,
+         *           "high": 1058.4,
+         *           "losses": 70,
+         *           "low": 1010,
+         *           "model": "smollm2-135m-instruct",
+         *           "notes": [],
+         *           "rank": 1,
+         *           "rating": 1034.2,
+         *           "ties": 40,
+         *           "ttft_median_ms": 310,
+         *           "win_rate": 0.6,
+         *           "wins": 120
+         *         }
+         *       ],
+         *       "style": [
+         *         {
+         *           "feature": "tokens",
+         *           "points": 61.5,
+         *           "se": 9.8
+         *         }
+         *       ],
+         *       "updated_at": "2026-01-31T12:00:00.000Z",
+         *       "view": {
+         *         "category": "code",
+         *         "style": true,
+         *         "window": "30d"
+         *       },
+         *       "votes": 1234
+         *     }
+         */
         BoardOut: {
+            categories: components["schemas"]["CategoryOut"][];
             min_battles: number;
             name: string;
+            notes: components["schemas"]["NoteOut"][];
             rows: components["schemas"]["BoardRowOut"][];
+            style: components["schemas"]["StyleWeightOut"][];
             updated_at: string | null;
+            view: components["schemas"]["ViewOut"];
             votes: number;
         };
         BoardRowOut: {
@@ -426,6 +518,15 @@ export interface components {
             ttft_median_ms: number | null;
             win_rate: number | null;
             wins: number;
+        };
+        /**
+         * @description What a vote can be filtered by. The first eight are the script that most letters of the prompts are in.
+         * @enum {string}
+         */
+        Category: "chinese" | "japanese" | "korean" | "latin" | "cyrillic" | "arabic" | "devanagari" | "other_script" | "code" | "short" | "long" | "multi_turn";
+        CategoryOut: {
+            category: components["schemas"]["Category"];
+            votes: number;
         };
         /**
          * @description A prompt for one model.
@@ -541,6 +642,75 @@ export interface components {
             prompt_chars: number;
             turns: number;
         };
+        /**
+         * @description Win rates of each model, by row, against each other one; `null` where none is known.
+         *
+         *     A tie and a both-bad count as half. The averages give every opponent the same weight.
+         * @example {
+         *       "average_observed": [
+         *         0.6,
+         *         0.4
+         *       ],
+         *       "average_predicted": [
+         *         0.6,
+         *         0.4
+         *       ],
+         *       "battles": [
+         *         [
+         *           0,
+         *           20
+         *         ],
+         *         [
+         *           20,
+         *           0
+         *         ]
+         *       ],
+         *       "models": [
+         *         "one",
+         *         "two"
+         *       ],
+         *       "name": "main",
+         *       "observed": [
+         *         [
+         *           null,
+         *           0.6
+         *         ],
+         *         [
+         *           0.4,
+         *           null
+         *         ]
+         *       ],
+         *       "predicted": [
+         *         [
+         *           null,
+         *           0.6
+         *         ],
+         *         [
+         *           0.4,
+         *           null
+         *         ]
+         *       ],
+         *       "updated_at": "2026-01-31T12:00:00.000Z",
+         *       "view": {
+         *         "category": "code",
+         *         "style": false,
+         *         "window": "30d"
+         *       },
+         *       "votes": 20
+         *     }
+         */
+        MatrixOut: {
+            average_observed: (number | null)[];
+            average_predicted: (number | null)[];
+            battles: number[][];
+            models: string[];
+            name: string;
+            observed: (number | null)[][];
+            predicted: (number | null)[][];
+            updated_at: string | null;
+            view: components["schemas"]["ViewOut"];
+            votes: number;
+        };
         /** @description A contestant that can be named. */
         ModelOut: {
             kind: components["schemas"]["ContestantKind"];
@@ -556,6 +726,7 @@ export interface components {
             a: string;
             b: string;
         };
+        /** @description `code` is stable, `text` is for people. */
         NoteOut: {
             code: string;
             text: string;
@@ -565,9 +736,61 @@ export interface components {
             /** @example Explain rainbows to a child. */
             prompt: string;
         };
+        /**
+         * @description Ratings at the end of UTC days, each from the votes of the window that ends then.
+         * @example {
+         *       "days": [
+         *         "2026-01-30",
+         *         "2026-01-31"
+         *       ],
+         *       "name": "main",
+         *       "series": [
+         *         {
+         *           "high": [
+         *             null,
+         *             1046
+         *           ],
+         *           "low": [
+         *             null,
+         *             995
+         *           ],
+         *           "model": "one",
+         *           "ratings": [
+         *             null,
+         *             1020.5
+         *           ]
+         *         }
+         *       ],
+         *       "updated_at": "2026-01-31T12:00:00.000Z",
+         *       "view": {
+         *         "category": "code",
+         *         "style": false,
+         *         "window": "30d"
+         *       },
+         *       "votes": [
+         *         180,
+         *         200
+         *       ]
+         *     }
+         */
+        RatingHistoryOut: {
+            days: string[];
+            name: string;
+            series: components["schemas"]["SeriesOut"][];
+            updated_at: string | null;
+            view: components["schemas"]["ViewOut"];
+            votes: number[];
+        };
         /** @description Which side to generate again. */
         RegenerateBody: {
             side: components["schemas"]["Side"];
+        };
+        /** @description One model through time, a value a day; `null` where the votes did not determine it. */
+        SeriesOut: {
+            high: (number | null)[];
+            low: (number | null)[];
+            model: string;
+            ratings: (number | null)[];
         };
         /** @enum {string} */
         Side: "a" | "b";
@@ -589,6 +812,12 @@ export interface components {
             name: string;
             notices: string[];
             ready: boolean;
+        };
+        /** @description How much a feature sways votes, in points: the advantage of the only answer that has any of it. */
+        StyleWeightOut: {
+            feature: string;
+            points: number;
+            se: number;
         };
         /** @description A line of one's history. */
         SummaryOut: {
@@ -622,6 +851,12 @@ export interface components {
             completion_tokens: number | null;
             prompt_tokens: number | null;
         };
+        /** @description Which votes are counted, and whether the style of answers is taken out. */
+        ViewOut: {
+            category: components["schemas"]["Category"] | null;
+            style: boolean;
+            window: components["schemas"]["Window"];
+        };
         /** @description Who was better. */
         VoteBody: {
             /** @example a */
@@ -639,6 +874,11 @@ export interface components {
             receipt: string;
             winner: components["schemas"]["Winner"];
         };
+        /**
+         * @description Which votes count by their time: whole UTC days, today being the last.
+         * @enum {string}
+         */
+        Window: "all" | "30d" | "7d";
         /** @enum {string} */
         Winner: "a" | "b" | "tie" | "both_bad";
     };
@@ -1304,7 +1544,14 @@ export interface operations {
     };
     board_arena_boards__name__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Votes of these last days, in UTC, today included. */
+                window?: components["schemas"]["Window"];
+                /** @description Votes of this category alone. */
+                category?: components["schemas"]["Category"] | null;
+                /** @description Take the length and the formatting of answers out. */
+                style?: boolean;
+            };
             header?: never;
             path: {
                 name: string;
@@ -1324,6 +1571,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1353,7 +1609,14 @@ export interface operations {
     };
     board_events_arena_boards__name__events_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Votes of these last days, in UTC, today included. */
+                window?: components["schemas"]["Window"];
+                /** @description Votes of this category alone. */
+                category?: components["schemas"]["Category"] | null;
+                /** @description Take the length and the formatting of answers out. */
+                style?: boolean;
+            };
             header?: never;
             path: {
                 name: string;
@@ -1373,6 +1636,150 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    rating_history_arena_boards__name__history_get: {
+        parameters: {
+            query?: {
+                /** @description Votes of these last days, in UTC, today included. */
+                window?: components["schemas"]["Window"];
+                /** @description Votes of this category alone. */
+                category?: components["schemas"]["Category"] | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RatingHistoryOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    matrix_arena_boards__name__matrix_get: {
+        parameters: {
+            query?: {
+                /** @description Votes of these last days, in UTC, today included. */
+                window?: components["schemas"]["Window"];
+                /** @description Votes of this category alone. */
+                category?: components["schemas"]["Category"] | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatrixOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

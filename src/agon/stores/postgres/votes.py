@@ -1,16 +1,20 @@
 """Votes in the ledger: judged with their battles locked, written many to a commit, read in commit order."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from uuid import UUID
 
 from agon.core.conversation import Kind, Side
 from agon.core.errors import AgonError, NotFound
-from agon.core.ports import CastVote, RankedVote, VotePage
+from agon.core.ports import CastVote, ExportedTurn, RankedVote, VotePage
+from agon.core.traits import TRAITS_VERSION, Category, Style, Traits
 from agon.core.votes import Ballot, BattleFacts, Vote, Winner, judge
 from agon.stores.postgres.conversations import sides_of
 from agon.stores.postgres.database import Connection, Database, Record
 from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql
+
+_FEATURES = ("tokens", "headers", "lists", "bold")
 
 
 class PostgresVotes:
@@ -42,15 +46,23 @@ class PostgresVotes:
     async def votes_after(self, cursor: str | None) -> VotePage:
         horizon = await self._database.row("vote_horizon")
         upto = cursor or "0" if horizon is None else str(horizon["horizon"])
-        rows = await self._database.rows("votes_between", cursor or "0", upto)
-        votes = [
-            RankedVote(row["id"], row["contestant_a"], row["contestant_b"], Winner(row["winner"]), row["created_at"])
-            for row in rows
-        ]
-        return VotePage(votes, upto)
+        rows = await self._database.rows("votes_between", cursor or "0", upto, TRAITS_VERSION)
+        return VotePage([_ranked(row) for row in rows], upto)
 
     async def ttft_medians_ms(self) -> Mapping[str, float]:
         return {row["contestant"]: row["ttft_ms"] for row in await self._database.rows("ttft_medians")}
+
+    async def dialogues(self, votes: Sequence[int]) -> Mapping[int, Sequence[ExportedTurn]]:
+        found: dict[int, list[ExportedTurn]] = {vote: [] for vote in votes}
+        for row in await self._database.rows("vote_dialogues", list(votes)):
+            answers = {Side.A: row["a"] or "", Side.B: row["b"] or ""}
+            found[row["id"]].append(ExportedTurn(row["prompt"], answers))
+        return found
+
+    async def keep_traits(self, traits: Mapping[int, Traits]) -> None:
+        rows = [_trait_columns(vote, traits[vote]) for vote in sorted(traits)]
+        if rows:
+            await self._database.rows("keep_traits", *([*column] for column in zip(*rows, strict=True)))
 
 
 async def _locked(connection: Connection, ids: set[UUID]) -> dict[UUID, Record]:
@@ -127,6 +139,23 @@ async def _insert(
         ballot.conversation: Vote(ballot.receipt, ballot.winner, ballot.idempotency_key, written_at[ballot.receipt])
         for ballot in ballots
     }
+
+
+def _ranked(row: Record) -> RankedVote:
+    sides = row["contestant_a"], row["contestant_b"]
+    return RankedVote(row["id"], *sides, Winner(row["winner"]), row["created_at"], _traits(row))
+
+
+def _traits(row: Record) -> Traits | None:
+    if row["categories"] is None:
+        return None
+    categories = frozenset(Category(name) for name in row["categories"])
+    a, b = (Style(*(row[f"{feature}_{side}"] for feature in _FEATURES)) for side in "ab")
+    return Traits(categories, a, b)
+
+
+def _trait_columns(vote: int, traits: Traits) -> tuple[object, ...]:
+    return vote, TRAITS_VERSION, ",".join(sorted(traits.categories)), *astuple(traits.a), *astuple(traits.b)
 
 
 def _vote(row: Record) -> Vote:

@@ -1,26 +1,41 @@
-"""Boards as they are shown, one JSON value each, and a channel that says when one has changed."""
+"""Boards and their companions as they are shown: one JSON value each, and channels that say what changed or is missing.
+
+A page that somebody asked for is wanted for a minute; while it is wanted, whoever keeps pages also keeps it from
+expiring. So a page that is there is no older than its keeper allows, and one that nobody looks at costs nothing.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from agon.core.board import Board
+from agon.core.board import Board, History, Matrix, Page, PageKind, Published, View
 from agon.core.errors import Unavailable
 from agon.stores.redis.bus import subscription
 from agon.stores.redis.client import Keys, connect, translated
-from agon.stores.redis.codec import decode_board, encode_board
+from agon.stores.redis.codec import decode_board, decode_history, decode_matrix, encode_published
 
-# Two workers may publish at once; the one that has counted fewer votes loses.
+# Two workers may publish at once; the one that has seen fewer votes loses.
 _PUBLISH = """
-local votes = redis.call('HGET', KEYS[1], 'votes')
-if votes and tonumber(votes) > tonumber(ARGV[1]) then return 0 end
-redis.call('HSET', KEYS[1], 'votes', ARGV[1], 'board', ARGV[2])
-redis.call('PUBLISH', KEYS[1], ARGV[1])
+local seen = redis.call('HGET', KEYS[1], 'counted')
+if seen and tonumber(seen) > tonumber(ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], 'counted', ARGV[1], 'page', ARGV[2])
+if ARGV[4] ~= '0' then redis.call('EXPIRE', KEYS[1], ARGV[4]) end
+redis.call('PUBLISH', KEYS[2], ARGV[3])
 return 1
 """
+_WANT = """
+redis.call('ZADD', KEYS[1], redis.call('TIME')[1] + ARGV[2], ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('PUBLISH', KEYS[1], ARGV[1]) end
+"""
+_WANTED = """
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', redis.call('TIME')[1])
+return redis.call('ZRANGE', KEYS[1], 0, -1)
+"""
 
-
+_WANTED_S = 60
+_UNWANTED_S = 20
+"""How long a page stays that nobody keeps; longer than a worker takes to start again."""
 _QUIET_S = 15.0
 
 
@@ -30,7 +45,7 @@ class _Feed:
     def __init__(self) -> None:
         self.latest: Board | None = None
         self.changed = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
+        self.watchers = 0
 
     def put(self, board: Board) -> None:
         self.latest = board
@@ -46,42 +61,94 @@ class RedisBoards:
         self._blocking = connect(url, blocking=True)
         self._keys = Keys(prefix)
         self._feeds: dict[str, _Feed] = {}
+        self._filling: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
-        for feed in self._feeds.values():
-            if feed.task is not None:
-                feed.task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await feed.task
+        if self._filling is not None:
+            self._filling.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._filling
         await self._client.aclose()
         await self._blocking.aclose()
 
-    async def publish(self, board: Board) -> bool:
+    async def publish(self, published: Published) -> bool:
         client: Any = self._client
+        key = published.page.key
+        lasting = isinstance(published, Board) and published.view.plain
+        expires_s = 0 if lasting else _UNWANTED_S
+        keys = self._keys.board(key), self._keys.boards()
         with translated():
-            return bool(await client.eval(_PUBLISH, 1, self._keys.board(board.name), board.votes, encode_board(board)))
+            text = encode_published(published)
+            return bool(await client.eval(_PUBLISH, 2, *keys, published.counted, text, key, expires_s))
 
-    async def board(self, name: str) -> Board | None:
-        client: Any = self._client
-        with translated():
-            text: str | None = await client.hget(self._keys.board(name), "board")
+    async def board(self, view: View) -> Board | None:
+        text = await self._text(Page(PageKind.BOARD, view))
         return None if text is None else decode_board(text)
 
-    async def boards(self, name: str) -> AsyncIterator[Board]:
-        feed = self._feeds.setdefault(name, _Feed())
-        if feed.task is None:
-            feed.task = asyncio.create_task(self._fill(name, feed))
-        while True:
-            changed = feed.changed
-            if feed.latest is not None:
-                yield feed.latest
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_QUIET_S):
-                    await changed.wait()
+    async def matrix(self, view: View) -> Matrix | None:
+        text = await self._text(Page(PageKind.MATRIX, view))
+        return None if text is None else decode_matrix(text)
 
-    async def _fill(self, name: str, feed: _Feed) -> None:
-        async for _ in subscription(self._blocking, self._keys.board(name)):
-            with suppress(Unavailable):
-                board = await self.board(name)
-                if board is not None:
-                    feed.put(board)
+    async def history(self, view: View) -> History | None:
+        text = await self._text(Page(PageKind.HISTORY, view))
+        return None if text is None else decode_history(text)
+
+    async def boards(self, view: View) -> AsyncIterator[Board]:
+        key = Page(PageKind.BOARD, view).key
+        feed = self._feeds.setdefault(key, _Feed())
+        feed.watchers += 1
+        if self._filling is None:
+            self._filling = asyncio.create_task(self._fill())
+        try:
+            if feed.latest is None:
+                await self._read(key, feed)
+            while True:
+                changed = feed.changed
+                if feed.latest is not None:
+                    yield feed.latest
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_QUIET_S):
+                        await changed.wait()
+        finally:
+            feed.watchers -= 1
+            # Nobody follows it from here on, so what it holds would grow old.
+            if not feed.watchers and self._feeds.get(key) is feed:
+                del self._feeds[key]
+
+    async def want(self, page: Page) -> None:
+        client: Any = self._client
+        with translated():
+            await client.eval(_WANT, 2, self._keys.wanted(), self._keys.board(page.key), page.key, _WANTED_S)
+
+    async def wanted(self) -> Mapping[Page, bool]:
+        client: Any = self._client
+        with translated():
+            found: list[str] = await client.eval(_WANTED, 1, self._keys.wanted())
+            pipe = client.pipeline(transaction=False)
+            for key in found:
+                pipe.expire(self._keys.board(key), _UNWANTED_S)
+            there: list[Any] = await pipe.execute()
+        return {Page.of_key(key): bool(each) for key, each in zip(found, there, strict=True)}
+
+    async def wants(self) -> AsyncIterator[None]:
+        async for _ in subscription(self._blocking, self._keys.wanted()):
+            yield None
+
+    async def _text(self, page: Page) -> str | None:
+        client: Any = self._client
+        with translated():
+            text: str | None = await client.hget(self._keys.board(page.key), "page")
+        return text
+
+    async def _fill(self) -> None:
+        async for changed in subscription(self._blocking, self._keys.boards()):
+            # After a silence or a new connection anything may have changed unheard.
+            for key in list(self._feeds) if changed is None else [changed]:
+                if (feed := self._feeds.get(key)) is not None:
+                    with suppress(Unavailable):
+                        await self._read(key, feed)
+
+    async def _read(self, key: str, feed: _Feed) -> None:
+        board = await self.board(Page.of_key(key).view)
+        if board is not None and board != feed.latest:
+            feed.put(board)

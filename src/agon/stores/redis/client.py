@@ -56,6 +56,14 @@ class Keys:
     def board(self, name: str) -> str:
         return f"{self.prefix}:board:{name}"
 
+    def boards(self) -> str:
+        """The channel that says which page has changed."""
+        return f"{self.prefix}:boards"
+
+    def wanted(self) -> str:
+        """Pages by when they will no longer be wanted; also the channel that says that one is missing."""
+        return f"{self.prefix}:wanted"
+
     def wake(self, watcher: str) -> str:
         return f"{self.prefix}:wake:{watcher}"
 

@@ -2,14 +2,27 @@
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from agon.core.board import Board, BoardNote, BoardRow
+from agon.core.board import (
+    Board,
+    BoardNote,
+    BoardRow,
+    CategoryVotes,
+    History,
+    Matrix,
+    Published,
+    Series,
+    StyleWeight,
+    View,
+    Window,
+)
 from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.events import Event, Packet, Settled, Void
 from agon.core.ports import AnswerRef
+from agon.core.traits import Category
 
 
 def encode_event(event: Event) -> str:
@@ -51,18 +64,47 @@ def decode_status(text: str, *, waiting: int) -> EngineStatus:
     return EngineStatus(EngineState(state), detail, active, capacity, waiting)
 
 
-def encode_board(board: Board) -> str:
-    return _dump(asdict(board))
+def encode_published(published: Published) -> str:
+    return _dump(asdict(published))
 
 
 def decode_board(text: str) -> Board:
     raw: dict[str, Any] = json.loads(text)
-    rows: list[dict[str, Any]] = raw.pop("rows")
-    return Board(**raw, rows=tuple(_row(**row) for row in rows))
+    rows = tuple(_row(**row) for row in raw.pop("rows"))
+    categories = tuple(CategoryVotes(Category(each["category"]), each["votes"]) for each in raw.pop("categories"))
+    style = tuple(StyleWeight(**each) for each in raw.pop("style"))
+    view, notes = _view(raw.pop("view")), _notes(raw.pop("notes"))
+    return Board(**raw, rows=rows, view=view, categories=categories, style=style, notes=notes)
+
+
+def decode_matrix(text: str) -> Matrix:
+    raw: dict[str, Any] = json.loads(text)
+    view = _view(raw.pop("view"))
+    return Matrix(**{name: _tuples(value) for name, value in raw.items()}, view=view)
+
+
+def decode_history(text: str) -> History:
+    raw: dict[str, Any] = json.loads(text)
+    view = _view(raw.pop("view"))
+    series = tuple(Series(**{name: _tuples(value) for name, value in each.items()}) for each in raw.pop("series"))
+    return History(**{name: _tuples(value) for name, value in raw.items()}, view=view, series=series)
+
+
+def _view(raw: dict[str, Any]) -> View:
+    category = raw["category"]
+    return View(Window(raw["window"]), None if category is None else Category(category), raw["style"])
 
 
 def _row(*, notes: list[dict[str, str]], **fields: Any) -> BoardRow:
-    return BoardRow(**fields, notes=tuple(BoardNote(**note) for note in notes))
+    return BoardRow(**fields, notes=_notes(notes))
+
+
+def _notes(raw: list[dict[str, str]]) -> tuple[BoardNote, ...]:
+    return tuple(BoardNote(**note) for note in raw)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, cast("list[Any]", value))) if isinstance(value, list) else value
 
 
 def _dump(value: object) -> str:

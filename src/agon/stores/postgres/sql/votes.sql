@@ -32,8 +32,9 @@ update votes set txid = pg_current_xact_id() where txid >= pg_snapshot_xmax(pg_c
 select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
 
 -- name: votes_between
--- Votes of the transactions from the first (inclusive) to the second (exclusive).
-select id, contestant_a, contestant_b, winner, created_at
-from votes
-where txid >= $1::text::xid8 and txid < $2::text::xid8
-order by created_at, id;
+-- Votes of the transactions from the first (inclusive) to the second (exclusive), with their traits by these rules.
+select v.id, v.contestant_a, v.contestant_b, v.winner, v.created_at, t.categories,
+       t.tokens_a, t.headers_a, t.lists_a, t.bold_a, t.tokens_b, t.headers_b, t.lists_b, t.bold_b
+from votes v left join vote_traits t on t.vote = v.id and t.version = $3
+where v.txid >= $1::text::xid8 and v.txid < $2::text::xid8
+order by v.created_at, v.id;

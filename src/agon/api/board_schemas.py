@@ -1,0 +1,182 @@
+"""Boards and their companions as they go over HTTP."""
+
+from datetime import date
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from agon.core.board import Board, History, Matrix, Window
+from agon.core.traits import Category
+
+_VIEW: dict[str, JsonValue] = {"window": "30d", "category": "code", "style": False}
+_BOARD: dict[str, JsonValue] = {
+    "name": "main",
+    "view": {**_VIEW, "style": True},
+    "votes": 1234,
+    "updated_at": "2026-01-31T12:00:00.000Z",
+    "min_battles": 30,
+    "rows": [
+        {
+            "model": "smollm2-135m-instruct",
+            "rating": 1034.2,
+            "low": 1010.0,
+            "high": 1058.4,
+            "rank": 1,
+            "battles": 250,
+            "wins": 120,
+            "losses": 70,
+            "ties": 40,
+            "both_bad": 20,
+            "win_rate": 0.6,
+            "elo": None,
+            "ttft_median_ms": 310.0,
+            "notes": [],
+        }
+    ],
+    "categories": [{"category": "latin", "votes": 1100}, {"category": "code", "votes": 420}],
+    "style": [{"feature": "tokens", "points": 61.5, "se": 9.8}],
+    "notes": [],
+}
+_MATRIX: dict[str, JsonValue] = {
+    "name": "main",
+    "view": _VIEW,
+    "votes": 20,
+    "updated_at": "2026-01-31T12:00:00.000Z",
+    "models": ["one", "two"],
+    "battles": [[0, 20], [20, 0]],
+    "observed": [[None, 0.6], [0.4, None]],
+    "predicted": [[None, 0.6], [0.4, None]],
+    "average_observed": [0.6, 0.4],
+    "average_predicted": [0.6, 0.4],
+}
+_HISTORY: dict[str, JsonValue] = {
+    "name": "main",
+    "view": _VIEW,
+    "updated_at": "2026-01-31T12:00:00.000Z",
+    "days": ["2026-01-30", "2026-01-31"],
+    "votes": [180, 200],
+    "series": [{"model": "one", "ratings": [None, 1020.5], "low": [None, 995.0], "high": [None, 1046.0]}],
+}
+
+
+class NoteOut(BaseModel):
+    """`code` is stable, `text` is for people."""
+
+    code: str
+    text: str
+
+
+class ViewOut(BaseModel):
+    """Which votes are counted, and whether the style of answers is taken out."""
+
+    window: Window
+    category: Category | None
+    style: bool
+
+
+class CategoryOut(BaseModel):
+    category: Category
+    votes: int
+
+
+class StyleWeightOut(BaseModel):
+    """How much a feature sways votes, in points: the advantage of the only answer that has any of it."""
+
+    feature: str
+    points: float
+    se: float
+
+
+class BoardRowOut(BaseModel):
+    model: str
+    rating: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+    battles: int
+    wins: int
+    losses: int
+    ties: int
+    both_bad: int
+    win_rate: float | None
+    elo: float | None
+    ttft_median_ms: float | None
+    notes: list[NoteOut]
+
+
+class BoardOut(BaseModel):
+    """A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them."""
+
+    name: str
+    view: ViewOut
+    votes: int
+    """Votes of this view."""
+    updated_at: str | None
+    min_battles: int
+    rows: list[BoardRowOut]
+    categories: list[CategoryOut]
+    """Votes of every category within the window."""
+    style: list[StyleWeightOut]
+    """Empty unless style is taken out."""
+    notes: list[NoteOut]
+    """What to know about the board as a whole."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_BOARD]})
+
+    @classmethod
+    def of(cls, board: Board) -> "BoardOut":
+        return cls.model_validate(board, from_attributes=True)
+
+
+class MatrixOut(BaseModel):
+    """Win rates of each model, by row, against each other one; `null` where none is known.
+
+    A tie and a both-bad count as half. The averages give every opponent the same weight.
+    """
+
+    name: str
+    view: ViewOut
+    votes: int
+    updated_at: str | None
+    models: list[str]
+    """In the order of the board."""
+    battles: list[list[int]]
+    observed: list[list[float | None]]
+    predicted: list[list[float | None]]
+    """What the ratings say."""
+    average_observed: list[float | None]
+    average_predicted: list[float | None]
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_MATRIX]})
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> "MatrixOut":
+        return cls.model_validate(matrix, from_attributes=True)
+
+
+class SeriesOut(BaseModel):
+    """One model through time, a value a day; `null` where the votes did not determine it."""
+
+    model: str
+    ratings: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class RatingHistoryOut(BaseModel):
+    """Ratings at the end of UTC days, each from the votes of the window that ends then."""
+
+    name: str
+    view: ViewOut
+    updated_at: str | None
+    days: list[date]
+    """The last may not be over yet; a history of more than half a year skips days."""
+    votes: list[int]
+    """Votes of each day's window."""
+    series: list[SeriesOut]
+    """In the order of the board."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_HISTORY]})
+
+    @classmethod
+    def of(cls, history: History) -> "RatingHistoryOut":
+        return cls.model_validate(history, from_attributes=True)
