@@ -1,5 +1,6 @@
 """`agon rank` as people call it."""
 
+import io
 import json
 import math
 import re
@@ -271,3 +272,33 @@ def test_wrong_words_are_refused(rank: Command) -> None:
     for words in (("--anchor", "Sushi"), ("--alias", "Sushi"), ("--since", "soon"), ("--window", "a while")):
         rank(*words, FOOD, code=2)
         assert words[1] in rank.err
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_fits_its_terminal(width: int) -> None:
+    from rich.console import Console
+
+    from agon.ranking.leaderboard import Note, NoteCode, Row
+    from agon.report.texts import print_rich
+
+    notes = tuple(Note(code, "…") for code in (NoteCode.UNBOUNDED_ABOVE, NoteCode.FEW_BATTLES))
+    numbers: dict[str, Any] = {
+        "se": 4.0,
+        "wins": 9,
+        "losses": 0,
+        "ties": 1,
+        "both_bad": 0,
+        "win_rate": 0.95,
+        "elo": None,
+    }
+    rows = [
+        Row(model=name, rating=1234.5, low=1200.0, high=1269.0, rank=1, battles=10, notes=notes, **numbers)
+        for name in ("[bold]short", "a name that is much longer than " * 3)
+    ]
+    file = io.StringIO()
+    print_rich(Console(file=file, width=width), rows)
+    shown = file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    assert "[bold]" in shown
+    assert "unbounded above" in shown
+    assert "few battles" in shown

@@ -21,6 +21,8 @@ _BLOCK_BYTES = 1 << 24
 IDS = frozenset(("vote_id", "battle_id", "question_id", "id", "conversation_pair_id"))
 """Columns in which nearly every value is another, so that a dictionary of them would be no shorter."""
 
+_NUMBERS = ("int", "uint", "double", "float")
+
 Frames = Callable[[Sequence[str]], Iterator[Frame]]
 
 
@@ -44,7 +46,7 @@ def parquet(source: Source) -> tuple[list[str], Frames]:
 
 
 def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequence[str]) -> Iterator[Frame]:
-    """Frames of a large CSV file."""
+    """Frames of a large CSV file whose header is its first line."""
     pa: Any = import_module("pyarrow")
     pcsv: Any = import_module("pyarrow.csv")
     bad: list[Any] = []
@@ -53,15 +55,20 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
         bad.append(row)
         return "skip"
 
+    # Columns are called by their place here: a header may hold anything, and one name twice.
+    places = {f"c{header.index(name)}": name for name in names}
     kind = pa.dictionary(pa.int32(), pa.string())
     options = {
         "read_options": pcsv.ReadOptions(
-            block_size=_BLOCK_BYTES, use_threads=False, column_names=list(header), skip_rows=1
+            block_size=_BLOCK_BYTES,
+            use_threads=False,
+            column_names=[f"c{place}" for place in range(len(header))],
+            skip_rows=1,
         ),
         "parse_options": pcsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
         "convert_options": pcsv.ConvertOptions(
-            include_columns=list(names),
-            column_types={name: pa.string() if name in IDS else kind for name in names},
+            include_columns=list(places),
+            column_types={place: pa.string() if name in IDS else kind for place, name in places.items()},
             check_utf8=False,
             strings_can_be_null=False,
         ),
@@ -76,7 +83,8 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
             )
             bad.clear()
             rows = np.arange(start, start + len(batch) + len(faults))
-            yield _frame(batch, np.setdiff1d(rows, [fault.row for fault in faults]), faults)
+            named = batch.rename_columns(list(places.values()))
+            yield _frame(named, np.setdiff1d(rows, [fault.row for fault in faults]), faults)
             start += len(rows)
 
 
@@ -140,13 +148,19 @@ def _frame(batch: Any, rows: Any, faults: tuple[Fault, ...] = ()) -> Frame:
 def _column(array: Any) -> Column:
     kind = str(array.type)
     if kind.startswith("dictionary"):
-        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return Coded(codes, _values(array.dictionary))
-    if kind.startswith(("int", "uint", "double", "float")) and not array.null_count:
-        return array.to_numpy(zero_copy_only=False)
+        indices = array.indices.fill_null(-1) if array.null_count else array.indices
+        return Coded(_numbers(indices), _values(array.dictionary))
+    if kind.startswith(_NUMBERS) and not array.null_count:
+        return _numbers(array)
     if kind.startswith("timestamp") and not array.null_count:
-        return array.cast("timestamp[us]").to_numpy(zero_copy_only=False) if "tz" not in kind else array.to_pylist()
+        # With a zone or without, what is stored counts from the epoch.
+        return _numbers(array.view("int64")).view(f"datetime64[{array.type.unit}]")
     return _values(array)
+
+
+def _numbers(array: Any) -> Any:
+    """Numbers without gaps as numpy's own; pyarrow's `to_numpy` would import pandas wherever that is installed."""
+    return np.from_dlpack(array)
 
 
 def _values(array: Any) -> list[object]:

@@ -66,8 +66,9 @@ def read_delimited(source: Source, wants: Wants) -> tuple[Layout, Iterator[Frame
     if layout is None:
         return None
     names = wanted(layout, wants, header.columns)
-    small = len(source.head) < SMALL_BYTES
-    frames = _plain_frames if small else _arrow_frames
+    first = source.head.partition(b"\n")[0].decode(errors="surrogateescape")
+    plain = len(source.head) < SMALL_BYTES or _first_row(first, header.delimiter) != header.columns
+    frames = _plain_frames if plain else _arrow_frames
     return layout, frames(source, header, names)
 
 

@@ -217,7 +217,7 @@ def _print_board(form: str, standings: "Standings", account: "Account") -> None:
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(texts.rich_table(standings.board.rows))
+        texts.print_rich(Console(), standings.board.rows)
     else:
         print(texts.plain_table(standings.board.rows))
 

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
@@ -14,7 +15,7 @@ from agon.ranking.leaderboard import NoteCode, Row
 from agon.ranking.rejects import NOTICE_SENTENCES, SENTENCES, CleaningReport, Rejection
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from agon.report.standings import Standings
 
@@ -43,6 +44,8 @@ _SHORT = {
 _HEADINGS = ("rank", "model", "rating", "95 % interval", "battles", "win rate", "notes")
 _LEFT = {"model", "notes"}
 _LISTED = 10
+_GAP = 2
+_NAME_LEAST = 12
 NOTHING = "\N{EN DASH}"
 
 
@@ -106,18 +109,40 @@ def interval(row: Row) -> str:
     return f"{row.low:.1f} … {row.high:.1f}"
 
 
-def rich_table(rows: Sequence[Row]) -> "Table":
+def print_rich(console: "Console", rows: Sequence[Row]) -> None:
+    """A table that fits the terminal; where it is narrow, notes are letters that are explained below."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    lines = list(map(cells, rows))
+    letters = _letters(rows) if _natural_width(lines) > console.width else {}
+    if letters:
+        marks = [" ".join(letters[note.code] for note in row.notes) for row in rows]
+        lines = [(*line[:-1], mark) for line, mark in zip(lines, marks, strict=True)]
+    others = _natural_width([(line[0], "", *line[2:]) for line in lines]) - len(_HEADINGS[1])
+    room = max(_NAME_LEAST, console.width - others)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading in _HEADINGS:
-        table.add_column(heading, justify="left" if heading in _LEFT else "right", no_wrap=heading != "notes")
-    for row in rows:
+        table.add_column(heading, justify="left" if heading in _LEFT else "right", no_wrap=True)
+    table.columns[1].max_width = room
+    for line, row in zip(lines, rows, strict=True):
         # Names come from files: markup in them is text.
-        table.add_row(*map(Text, cells(row)), style="dim" if row.rank is None else "")
-    return table
+        table.add_row(*map(Text, line), style="dim" if row.rank is None else "")
+    console.print(table)
+    if letters:
+        said = "  ".join(f"{letter} {_SHORT[code]}" for code, letter in letters.items())
+        console.print(said, style="dim", highlight=False)
+
+
+def _letters(rows: Sequence[Row]) -> dict[NoteCode, str]:
+    """A letter for each kind of note that is there."""
+    codes = dict.fromkeys(note.code for row in rows for note in row.notes)
+    return dict(zip(codes, ascii_lowercase, strict=False))
+
+
+def _natural_width(lines: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(_width, column)) + _GAP for column in zip(_HEADINGS, *lines, strict=True))
 
 
 def plain_table(rows: Sequence[Row]) -> str:
