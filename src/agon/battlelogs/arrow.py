@@ -37,7 +37,7 @@ def parquet(source: Source) -> tuple[list[str], Frames]:
         start = 0
         texts = [name for name in names if name not in IDS and _is_text(schema.field(name).type)]
         with _translated(source.name, "corrupt_parquet", "It is a damaged Parquet file"):
-            table = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=True)
+            table = pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False)
             for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(names)):
                 yield _frame(batch, np.arange(start, start + len(batch)))
                 start += len(batch)

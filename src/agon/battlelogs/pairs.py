@@ -1,6 +1,6 @@
 """Tables with a row a battle: FastChat's cleaned logs, the releases of LMSYS and LMArena, and what looks like them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,17 +101,17 @@ class Parts:
 
 def reading_of(frame: Frame, parts: Parts, skipped: Mapping[str, int] | None = None) -> Reading:
     """Battles of a frame, less the rows at fault."""
-    reasons = (
-        _reasons(parts.winner),
-        _reasons(mapped(_not_text, parts.model_a)),
-        _reasons(mapped(_not_text, parts.model_b)),
-    )
+    reasons = [
+        found
+        for column, reason in ((parts.winner, _reason), (parts.model_a, _not_text), (parts.model_b, _not_text))
+        if (found := _reasons(column, reason)) is not None
+    ]
     bad = np.logical_or.reduce([found.codes >= 0 for found in reasons])
     faults = list(frame.faults)
     for place in np.flatnonzero(bad).tolist():
         reason = next(str(found.values[found.codes[place]]) for found in reasons if found.codes[place] >= 0)
         faults.append(Fault(int(frame.rows[place]), reason))
-    keep = ~bad if bad.any() else None
+    keep = ~bad if reasons else None
     battles = RawBattles(
         model_a=_kept(parts.model_a, keep),
         model_b=_kept(parts.model_b, keep),
@@ -160,19 +160,20 @@ def _zero_or_one(value: object) -> int | None:
     return None
 
 
-def _reasons(column: Coded) -> Coded:
-    return mapped(_reason, column)
+def _reasons(column: Coded, reason: Callable[[object], str | None]) -> Coded | None:
+    """Why rows are at fault, or None where no value of the dictionary puts one there, which spares the look at each."""
+    return mapped(reason, column) if any(reason(value) is not None for value in column.values) else None
 
 
-def _reason(value: object) -> object:
+def _reason(value: object) -> str | None:
     return value.reason if isinstance(value, Bad) else None
 
 
-def _not_text(value: object) -> object:
+def _not_text(value: object) -> str | None:
     """Bytes that are no UTF-8 come as lone surrogates, which no output could show."""
     if not isinstance(value, str) or value.isascii():
         return None
-    return Bad("invalid_utf8") if any("\ud800" <= sign <= "\udfff" for sign in value) else None
+    return "invalid_utf8" if any("\ud800" <= sign <= "\udfff" for sign in value) else None
 
 
 def _coded_or_none(column: Column | None) -> Coded | None:

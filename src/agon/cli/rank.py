@@ -75,6 +75,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0, or 2 if a file cannot be read, or with `--strict` a row."""
+    # The matrices are small: more threads would only wait for each other. Read when numpy is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from agon.battlelogs.faults import Unreadable
     from agon.report.standings import standings_of
 
