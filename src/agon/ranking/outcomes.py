@@ -7,11 +7,13 @@ import numpy as np
 
 from agon.core.errors import InvalidInput
 from agon.core.votes import Winner
-from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen, listed
+from agon.ranking.arrays import Codes, FloatArray, IntArray, Integers, frozen, listed
 
 WINNERS: tuple[Winner, ...] = tuple(Winner)
 """What a voter can say; the code of a winner is its place here, 0 to 3."""
 WINNER_CODES = {winner: code for code, winner in enumerate(WINNERS)}
+_SLICE = 1 << 18
+"""Votes counted at once."""
 
 
 def parse_winner(name: str) -> Winner:
@@ -61,11 +63,7 @@ class PairCounts:
         """
         names = _checked_names(models)
         votes = _Votes.checked(len(names), first, second, winners, repeats)
-        size = len(names)
-        cell = (votes.winner * size + votes.first) * size + votes.second
-        # Weighted bincount adds in float64: exact below 2**53 votes a cell.
-        table = np.bincount(cell, weights=votes.repeats, minlength=4 * size * size)
-        won_a, won_b, tied, bad = table.astype(np.int64).reshape(4, size, size)
+        won_a, won_b, tied, bad = votes.table(len(names))
         return cls(names, frozen(won_a + won_b.T), frozen(tied + tied.T), frozen(bad + bad.T))
 
     @classmethod
@@ -165,14 +163,14 @@ class PairCounts:
         wins, ties, both_bad = self.wins.copy(), self.ties.copy(), self.both_bad.copy()
         for code, table in ((2, ties), (3, both_bad)):
             row = votes.winner == code
-            step = sign * votes.repeats[row]
+            step = votes.steps(row, sign)
             np.add.at(table, (votes.first[row], votes.second[row]), step)
             np.add.at(table, (votes.second[row], votes.first[row]), step)
         decided = votes.winner < 2
         won_a = votes.winner[decided] == 0
         first, second = votes.first[decided], votes.second[decided]
         winner, loser = np.where(won_a, first, second), np.where(won_a, second, first)
-        np.add.at(wins, (winner, loser), sign * votes.repeats[decided])
+        np.add.at(wins, (winner, loser), votes.steps(decided, sign))
         return PairCounts(self.models, frozen(wins), frozen(ties), frozen(both_bad))
 
 
@@ -180,29 +178,53 @@ class PairCounts:
 class _Votes:
     """Coded votes that have passed every check; arrays of one length."""
 
-    first: IntArray
-    second: IntArray
-    winner: IntArray
-    repeats: IntArray
+    first: Integers
+    second: Integers
+    winner: Integers
+    repeats: IntArray | None
 
     @classmethod
     def checked(cls, size: int, first: Codes, second: Codes, winners: Codes, repeats: Codes | None) -> "_Votes":
         a, b, w = (_coded(codes) for codes in (first, second, winners))
-        n = np.ones(a.shape, dtype=np.int64) if repeats is None else _coded(repeats)
-        if not a.shape == b.shape == w.shape == n.shape:
+        n = None if repeats is None else _coded(repeats).astype(np.int64, copy=False)
+        if not a.shape == b.shape == w.shape == (a.shape if n is None else n.shape):
             raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
-        _refuse((a < 0) | (a >= size) | (b < 0) | (b >= size), "unknown_model", "names a model that is not there")
-        _refuse((w < 0) | (w >= len(WINNERS)), "unknown_winner", "has no known winner")
+        if _beyond(a, size) or _beyond(b, size):
+            _refuse((a < 0) | (a >= size) | (b < 0) | (b >= size), "unknown_model", "names a model that is not there")
+        if _beyond(w, len(WINNERS)):
+            _refuse((w < 0) | (w >= len(WINNERS)), "unknown_winner", "has no known winner")
         _refuse(a == b, "self_battle", "sets a model against itself")
-        _refuse(n < 0, "bad_votes", "counts a negative number of votes")
+        if n is not None:
+            _refuse(n < 0, "bad_votes", "counts a negative number of votes")
         return cls(a, b, w, n)
 
+    def table(self, size: int) -> IntArray:
+        """Votes by winner, first and second, 4xMxM, counted in slices, so that what is made on the way stays small."""
+        table = np.zeros(4 * size * size, dtype=np.int64)
+        step = max(_SLICE, len(table))
+        for start in range(0, len(self.first), step):
+            part = slice(start, start + step)
+            cell = (self.winner[part].astype(np.int64) * size + self.first[part]) * size + self.second[part]
+            # Weighted bincount adds in float64: exact below 2**53 votes a cell.
+            weights = None if self.repeats is None else self.repeats[part]
+            table += np.bincount(cell, weights, len(table)).astype(np.int64, copy=False)
+        return table.reshape(4, size, size)
 
-def _coded(codes: Codes) -> IntArray:
+    def steps(self, rows: np.typing.NDArray[np.bool_], sign: int) -> IntArray:
+        """What each of some rows adds to its cell."""
+        return np.full(int(rows.sum()), sign) if self.repeats is None else sign * self.repeats[rows]
+
+
+def _beyond(codes: Integers, size: int) -> bool:
+    return bool(codes.size) and (int(codes.min()) < 0 or int(codes.max()) >= size)
+
+
+def _coded(codes: Codes) -> Integers:
     array = np.asarray(codes)
     if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise InvalidInput("A column of votes must be a flat row of integers.", code="bad_votes")
-    return array.astype(np.int64, copy=False)
+    # An empty list makes an array of floats, and numpy adds unsigned integers to signed ones as floats.
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
 
 
 def _refuse(bad: np.typing.NDArray[np.bool_], code: str, what: str) -> None:
