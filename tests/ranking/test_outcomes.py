@@ -34,6 +34,20 @@ def test_repeats_count_as_that_many_votes() -> None:
     assert grouped.with_votes([0], [1], [1], [4]).wins.tolist() == [[0, 3], [4, 0]]
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64, np.int64])
+def test_codes_of_any_width_count_the_same_however_many_there_are(kind: type[np.integer]) -> None:
+    codes = np.arange(700_001)
+    first, second, winners = codes % 3, (codes % 3 + 1 + codes % 2) % 3, codes // 3 % 4
+    columns = [column.astype(kind) for column in (first, second, winners)]
+    counts = PairCounts.from_codes(("x", "y", "z"), *columns)
+    expected = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(expected, (first[winners == 0], second[winners == 0]), 1)
+    np.add.at(expected, (second[winners == 1], first[winners == 1]), 1)
+    assert counts.wins.tolist() == expected.tolist()
+    assert counts.votes() == len(codes)
+    assert counts.with_votes(*(column[:9] for column in columns)).votes() == len(codes) + 9
+
+
 def test_counts_are_closed_to_writing() -> None:
     counts = PairCounts.from_codes(("x", "y"), [0], [1], [0])
     for table in (counts.wins, counts.with_votes([0], [1], [2]).ties, counts.with_models(["z"]).both_bad):

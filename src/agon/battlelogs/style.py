@@ -8,6 +8,7 @@ import numpy as np
 from agon.battlelogs.categories import parsed, values_of
 from agon.battlelogs.rows import Frame
 from agon.ranking.arrays import FloatArray
+from agon.ranking.columns import Coded, Column
 from agon.ranking.style import FEATURES, RawStyle
 
 METADATA = "conv_metadata"
@@ -48,9 +49,17 @@ def _side(frame: Frame, side: str) -> Iterator[FloatArray | None]:
         if leaves:
             yield np.sum([np.asarray(column, dtype=np.float64) for column in leaves], axis=0)
         elif (column := frame.column(f"{feature}_{side}")) is not None:
-            yield np.array([_number(value) for value in values_of(column)], dtype=np.float64)
+            yield _numbers(column)
         else:
             yield None
+
+
+def _numbers(column: Column) -> FloatArray:
+    if isinstance(column, Coded):
+        return np.array([*map(_number, column.values), np.nan])[column.codes]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+        return column.astype(np.float64)
+    return np.array([_number(value) for value in column], dtype=np.float64)
 
 
 def _under(name: str, key: str) -> bool:
