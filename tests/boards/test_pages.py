@@ -159,6 +159,23 @@ def test_where_style_cannot_be_told_apart_the_plain_board_says_why() -> None:
     assert [note.code for note in board.notes] == ["collinear_style"]
 
 
+def test_features_that_say_nothing_new_change_nothing() -> None:
+    """Nobody writes headers, and bold words stand in list items alone."""
+
+    def plainer(style: Style) -> Style:
+        return replace(style, headers=0, bold=2 * style.lists)
+
+    votes = [
+        replace(vote, traits=replace(vote.traits, a=plainer(vote.traits.a), b=plainer(vote.traits.b)))
+        for vote in VOTES
+        if vote.traits is not None
+    ]
+    board = board_of(View(style=True), votes)
+    assert [weight.feature for weight in board.style] == ["tokens", "lists"]
+    assert board.notes == ()
+    assert board.rows != board_of(View(), votes).rows
+
+
 def test_the_matrix_tells_what_was_seen_and_what_the_ratings_say() -> None:
     view = View(Window.MONTH)
     matrix = make_matrix(view, columns_of(VOTES).rows(), Projections(), setting())

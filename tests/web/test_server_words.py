@@ -7,7 +7,10 @@ from pathlib import Path
 import agon
 from agon.api.streams import FAILED_MESSAGE
 from agon.arena import notices
+from agon.boards.pages import STYLE_REASONS
+from agon.core.board import Window
 from agon.core.errors import AgonError, EngineError
+from agon.core.traits import Category
 from agon.ranking.leaderboard import NoteCode
 
 SOURCE = Path(agon.__file__).parent
@@ -69,3 +72,19 @@ def test_every_note_of_a_board_is_known_to_the_page() -> None:
     listed = re.search(r"KNOWN_NOTES = \[(.*)\]", (WEB / "lib" / "standings.ts").read_text())
     assert listed is not None
     assert set(re.findall(r"'(\w+)'", listed[1])) == {code.value for code in NoteCode}
+
+
+def test_every_note_on_a_whole_board_is_known_to_the_page() -> None:
+    pages = (SOURCE / "boards" / "pages.py").read_text()
+    said = set(re.findall(r'BoardNote\("(\w+)"', pages)) | set(STYLE_REASONS)
+    listed = re.search(r"KNOWN_BOARD_NOTES = \[(.*?)\]", (WEB / "lib" / "standings.ts").read_text(), re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"'(\w+)'", listed[1])) == said
+
+
+def test_the_page_offers_every_view() -> None:
+    view = (WEB / "lib" / "view.ts").read_text()
+    for name, values in (("WINDOWS", Window), ("CATEGORIES", Category)):
+        listed = re.search(rf"{name} = \[(.*?)\]", view, re.DOTALL)
+        assert listed is not None
+        assert re.findall(r"'(\w+)'", listed[1]) == [value.value for value in values]

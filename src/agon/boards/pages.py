@@ -27,7 +27,7 @@ from agon.core.board import (
     View,
 )
 from agon.core.errors import InvalidInput
-from agon.ranking.arrays import FloatArray, Integers, listed
+from agon.ranking.arrays import Differences, FloatArray, Integers, listed
 from agon.ranking.battles import CodedBattles
 from agon.ranking.bradley_terry import PER_LOG_ODDS
 from agon.ranking.categories import MIN_VOTES
@@ -35,11 +35,15 @@ from agon.ranking.columns import Coded
 from agon.ranking.history import rating_history
 from agon.ranking.leaderboard import Leaderboard, Row, leaderboard
 from agon.ranking.matrices import win_matrix
-from agon.ranking.methods import BoardOptions, board_of
+from agon.ranking.methods import BoardOptions, MethodBoard, board_of
 from agon.ranking.style import FEATURES, StyleFit
 
 MAX_POINTS = 180
 """Points in time of a history; a longer one skips days."""
+STYLE_REASONS = ("style_not_finite", "collinear_style")
+"""Errors of the core that leave the plain board standing, and the codes of the notes that say so."""
+_NOTHING_NEW = 1e-6
+"""Share of a feature's differences that the other features leave, below which it says nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +135,25 @@ def _board_notes(view: View, result: Leaderboard, rows: VoteRows) -> list[BoardN
 
 def _styled(view: View, rows: VoteRows, projections: Projections, setting: Setting) -> Board:
     """The board with style taken out, or the plain one and the reason why it cannot be."""
-    chosen = rows.chosen(view, setting.today)
-    battles = coded_battles(rows, chosen)
-    options = BoardOptions(style=True, min_battles=setting.min_battles)
-    try:
-        found = board_of(battles.counts(), options, battles=battles)
-    except InvalidInput as error:
-        if error.code not in ("style_not_finite", "collinear_style"):
-            raise
+    battles = coded_battles(rows, rows.chosen(view, setting.today))
+    found = _controlled(battles, setting)
+    if isinstance(found, BoardNote):
         plain = make_board(replace(view, style=False), rows, projections, setting)
-        note = BoardNote(error.code, f"Style is not taken out. {error.message}")
-        return replace(plain, view=view, notes=(*plain.notes, note))
+        return replace(plain, view=view, notes=(*plain.notes, found))
     board = board_from(view, found.board, rows, setting)
     return board if found.style is None else replace(board, style=_weights(found.style))
+
+
+def _controlled(battles: CodedBattles, setting: Setting) -> MethodBoard | BoardNote:
+    if len(battles) and not battles.style_names:
+        return BoardNote("collinear_style", "Style is not taken out. The answers do not differ in it.")
+    try:
+        options = BoardOptions(style=True, min_battles=setting.min_battles)
+        return board_of(battles.counts(), options, battles=battles)
+    except InvalidInput as error:
+        if error.code not in STYLE_REASONS:
+            raise
+        return BoardNote(error.code, f"Style is not taken out. {error.message}")
 
 
 def _weights(fit: StyleFit) -> tuple[StyleWeight, ...]:
@@ -154,7 +164,9 @@ def _weights(fit: StyleFit) -> tuple[StyleWeight, ...]:
 
 
 def coded_battles(rows: VoteRows, chosen: Integers) -> CodedBattles:
-    """Some rows as the ranking core takes them."""
+    """Some rows as the ranking core takes them, with the features of style that say something."""
+    style = rows.style[chosen]
+    telling = telling_features(style)
     return CodedBattles(
         models=rows.models,
         first=rows.first[chosen],
@@ -162,9 +174,25 @@ def coded_battles(rows: VoteRows, chosen: Integers) -> CodedBattles:
         winners=rows.winners[chosen],
         rows=np.asarray(chosen, dtype=np.int64),
         sources=Coded(np.zeros(len(chosen), dtype=np.int64), (MAIN,)),
-        style=np.asfortranarray(rows.style[chosen]),
-        style_names=FEATURES,
+        style=np.asfortranarray(style[:, telling]),
+        style_names=tuple(FEATURES[place] for place in telling),
     )
+
+
+def telling_features(style: Differences) -> list[int]:
+    """Columns of VxF differences that say something which those before them do not.
+
+    The others would make the weights ambiguous and change no rating: an answer's headers tell nothing if nobody writes
+    any, nor do bold words that stand in every item of a list and nowhere else.
+    """
+    columns = np.asarray(style, dtype=np.float64)
+    kept: list[int] = []
+    for place in range(columns.shape[1]):
+        basis, column = columns[:, kept], columns[:, place]
+        rest = column - basis @ np.linalg.lstsq(basis.T @ basis, basis.T @ column, rcond=None)[0] if kept else column
+        if rest @ rest > _NOTHING_NEW * max(float(column @ column), 1.0):
+            kept.append(place)
+    return kept
 
 
 def make_matrix(view: View, rows: VoteRows, projections: Projections, setting: Setting) -> Matrix:

@@ -52,3 +52,8 @@ export function formatTime(iso: string): string {
   const style: Intl.DateTimeFormatOptions = today ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'short' }
   return at.toLocaleString(language.tag, style)
 }
+
+/** A day of the board, which are UTC's. */
+export function formatDay(day: Date): string {
+  return day.toLocaleDateString(language.tag, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+}

@@ -15,11 +15,14 @@ import type {
   VoteResult,
   Winner,
 } from './types'
+import { withQuery } from './view'
 
 const at = (id: string): string => `/arena/battles/${encodeURIComponent(id)}`
 
 export const getStatus = (): Promise<Status> => call('/arena/status')
-export const getBoard = (name: string): Promise<Board> => call(`/arena/boards/${encodeURIComponent(name)}`)
+export const boardPath = (name: string, query: string, part = ''): string =>
+  withQuery(`/arena/boards/${encodeURIComponent(name)}${part}`, query)
+export const getBoard = (name: string, query: string): Promise<Board> => call(boardPath(name, query))
 export const getConversation = (id: string): Promise<Conversation> => call(at(id))
 
 export async function getContestants(): Promise<Contestant[]> {

@@ -1,5 +1,5 @@
 import { Stream, type Link, type Source } from '../conversation/stream'
-import { getBoard } from './api'
+import { boardPath, getBoard } from './api'
 import { address, ApiError } from './http'
 import type { Board } from './types'
 import { movedModels } from './standings'
@@ -16,16 +16,28 @@ export class BoardStore {
   polling = $state(false)
   failure = $state.raw<ApiError | null>(null)
 
-  readonly #stream: Stream
+  /** Whether the board shown is still that of the view before. */
+  stale = $state(false)
+
+  #stream: Stream
+  #query: string
   #poll: ReturnType<typeof setInterval> | undefined
   #fade: ReturnType<typeof setTimeout> | undefined
 
-  constructor(private readonly name: string) {
-    this.#stream = new Stream({
+  constructor(
+    private readonly name: string,
+    query = '',
+  ) {
+    this.#query = query
+    this.#stream = this.#follow(query)
+  }
+
+  #follow(query: string): Stream {
+    return new Stream({
       names: ['board'],
-      open: () => new EventSource(address(`/arena/boards/${encodeURIComponent(name)}/events`)) as unknown as Source,
+      open: () => new EventSource(address(boardPath(this.name, query, '/events'))) as unknown as Source,
       onevent: (_, data) => {
-        this.#receive(data)
+        if (query === this.#query) this.#receive(data)
       },
       onlink: (link) => {
         this.link = link
@@ -36,6 +48,19 @@ export class BoardStore {
         return Promise.resolve(true)
       },
     })
+  }
+
+  /** Another view of the same votes; the board before stays in sight until it has come. */
+  show(query: string): void {
+    if (query === this.#query) return
+    this.#query = query
+    this.#stream.close()
+    this.#stopPolling()
+    this.failure = null
+    this.stale = this.board !== null
+    this.#stream = this.#follow(query)
+    this.#stream.start()
+    void this.refresh()
   }
 
   start(): void {
@@ -49,9 +74,12 @@ export class BoardStore {
   }
 
   async refresh(): Promise<void> {
+    const query = this.#query
     try {
-      this.#take(await getBoard(this.name))
+      const board = await getBoard(this.name, query)
+      if (query === this.#query) this.#take(board)
     } catch (reason) {
+      if (query !== this.#query) return
       this.failure = reason instanceof ApiError ? reason : new ApiError(0, 'unexpected', '')
     }
   }
@@ -66,7 +94,9 @@ export class BoardStore {
 
   #take(board: Board): void {
     this.failure = null
-    if (this.board !== null) this.#mark(movedModels(this.board.rows, board.rows))
+    // Between two views everything differs, and nothing has moved.
+    if (this.board !== null && !this.stale) this.#mark(movedModels(this.board.rows, board.rows))
+    this.stale = false
     this.board = board
   }
 

@@ -33,6 +33,20 @@ function byRating(x: BoardRow, y: BoardRow): number {
   return (y.rating ?? -Infinity) - (x.rating ?? -Infinity) || x.model.localeCompare(y.model)
 }
 
+/** Rows that have at least a limit, from the top: where the votes leave a side open, the known limit stands for it. */
+export function byHeight(rows: readonly BoardRow[]): BoardRow[] {
+  const height = (row: BoardRow): number => row.rating ?? row.low ?? row.high ?? -Infinity
+  return rows.filter((row) => height(row) > -Infinity).sort((x, y) => height(y) - height(x))
+}
+
+/** The ends of an axis that holds every limit, with some air. */
+export function reach(rows: readonly BoardRow[]): [number, number] {
+  const known = rows.flatMap((row) => [row.low, row.rating, row.high].filter((value) => value !== null))
+  const [least, most] = [Math.min(...known), Math.max(...known)]
+  const air = Math.max(10, (most - least) * 0.04)
+  return [least - air, most + air]
+}
+
 export function movedModels(before: readonly BoardRow[], after: readonly BoardRow[]): ReadonlySet<string> {
   const old = new Map(before.map((row) => [row.model, row]))
   const changed = after.filter((row) => {
@@ -52,4 +66,25 @@ export type KnownNote = (typeof KNOWN_NOTES)[number]
 
 export function knownNote(code: string): KnownNote | null {
   return KNOWN_NOTES.find((each) => each === code) ?? null
+}
+
+/** Notes on the board as a whole. */
+export const KNOWN_BOARD_NOTES = [
+  'texts_unread',
+  'sparse_category',
+  'no_ranking',
+  'collinear_style',
+  'style_not_finite',
+] as const
+export type KnownBoardNote = (typeof KNOWN_BOARD_NOTES)[number]
+
+export function knownBoardNote(code: string): KnownBoardNote | null {
+  return KNOWN_BOARD_NOTES.find((each) => each === code) ?? null
+}
+
+export const FEATURES = ['tokens', 'headers', 'lists', 'bold'] as const
+export type Feature = (typeof FEATURES)[number]
+
+export function knownFeature(name: string): Feature | null {
+  return FEATURES.find((each) => each === name) ?? null
 }
