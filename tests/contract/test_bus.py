@@ -66,7 +66,9 @@ async def test_one_of_many_gets_the_claim(bus: RedisBus, other_bus: RedisBus) ->
     given = ref()
     results = await asyncio.gather(*((bus, other_bus)[n % 2].claim(given, f"runner {n}") for n in range(20)))
     assert sum(results) == 1
-    await bus.release(given)
+    await bus.release(given, "nobody of them")
+    assert not await bus.claim(given, "another")
+    await bus.release(given, f"runner {results.index(True)}")
     assert await bus.claim(given, "another")
 
 
@@ -252,7 +254,7 @@ CALLS: dict[str, Callable[[RedisBus], Awaitable[object]]] = {
     "take": lambda bus: bus.take("north", 0.01),
     "claim": lambda bus: bus.claim(ref(), "one"),
     "keep": lambda bus: bus.keep([ref()], "one"),
-    "release": lambda bus: bus.release(ref()),
+    "release": lambda bus: bus.release(ref(), "one"),
     "unclaimed": lambda bus: bus.unclaimed([ref()]),
     "append": lambda bus: bus.append(uuid4(), packet(0)),
     "stop": lambda bus: bus.stop([ref()]),

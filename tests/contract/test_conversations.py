@@ -29,6 +29,9 @@ async def test_a_repeated_key_starts_nothing_new(ledger: Ledger) -> None:
     person = uuid4()
     results = await asyncio.gather(*(ledger.conversations.start(new(person=person, key="k")) for _ in range(20)))
     assert len({started.id for started, _ in results}) == 1
+    assert await ledger.conversations.started_with(person, "k") == results[0][0]
+    assert await ledger.conversations.started_with(person, "another") is None
+    assert await ledger.conversations.started_with(STRANGER, "k") is None
     assert sum(fresh for _, fresh in results) == 1
     assert len(await ledger.conversations.history(person, limit=100, before=None)) == 1
 

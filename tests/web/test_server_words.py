@@ -30,6 +30,7 @@ NOT_FOR_PAGES = {
     "error",
     "not_ready",
     "receipt_not_found",
+    "unreadable",
 }
 
 

@@ -1,6 +1,6 @@
 """Battles, side-by-side comparisons and chats, from the first prompt to the vote."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from uuid import UUID
@@ -38,6 +38,8 @@ from agon.core.ports import (
 from agon.core.votes import Ballot, Winner
 
 _BUSY_RETRY_S = 5.0
+_STOPPER = "stopped"
+"""Holds the claim of an answer that is stopped before a runner has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,14 @@ class Ask:
     prompt: str
     idempotency_key: str | None = None
     max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineup:
+    """Who answers on which side, and the chance that just they were drawn; `None` where the person chose."""
+
+    contestants: Mapping[Side, str]
+    propensity: float | None = None
 
 
 class Arena:
@@ -86,34 +96,29 @@ class Arena:
 
     async def start_battle(self, ask: Ask) -> Conversation:
         """Pair two contestants and put the prompt to both."""
-        turn = self._turn(ask)
-        roster = await self._contestants.roster()
-        weights = [(entry.contestant.name, entry.contestant.weight) for entry in roster.fighters]
-        pairing = choose_pair(weights, self._chance.uniform(), self._chance.uniform())
-        for entry in roster.fighters:
-            if entry.contestant.name in (pairing.a, pairing.b):
-                _check_room(entry)
-        sides = {Side.A: pairing.a, Side.B: pairing.b}
-        return await self._start(Kind.BATTLE, ask, turn, sides, propensity=pairing.propensity)
+        return await self._start(Kind.BATTLE, ask, self._draw)
 
     async def start_side_by_side(self, ask: Ask, a: str, b: str) -> Conversation:
         if a == b:
             raise InvalidInput("Choose two different models.", code="same_model", field="models.b")
-        turn = self._turn(ask)
-        _check_room(await self._contestants.named(a, "models.a"))
-        _check_room(await self._contestants.named(b, "models.b"))
-        return await self._start(Kind.SIDE_BY_SIDE, ask, turn, {Side.A: a, Side.B: b})
+        named = {Side.A: a, Side.B: b}
+
+        async def choose() -> Lineup:
+            for side, name in named.items():
+                _check_room(await self._contestants.named(name, f"models.{side.value}"))
+            return Lineup(named)
+
+        return await self._start(Kind.SIDE_BY_SIDE, ask, choose, named=named)
 
     async def start_chat(self, ask: Ask, model: str | None, *, session: UUID | None = None) -> Conversation:
         """`model` may be left out: then the first one that is ready answers. `session` is the id to start it under."""
-        turn = self._turn(ask)
-        if model is None:
-            playable = (await self._contestants.roster()).playable
-            if not playable:
-                raise Unavailable("No model is ready.", code="no_model_ready")
-            model = playable[0].contestant.name
-        _check_room(await self._contestants.named(model, "model"))
-        return await self._start(Kind.CHAT, ask, turn, {Side.A: model}, session=session)
+
+        async def choose() -> Lineup:
+            entry = await self._first_ready() if model is None else await self._contestants.named(model, "model")
+            _check_room(entry)
+            return Lineup({Side.A: entry.contestant.name})
+
+        return await self._start(Kind.CHAT, ask, choose, session=session)
 
     async def add_turn(self, conversation: UUID, ask: Ask) -> Conversation:
         turn = self._turn(ask)
@@ -169,13 +174,13 @@ class Arena:
         pending = [ref for ref in _refs(found, turn) if turn.answers[ref.side].state is AnswerState.PENDING]
         await self._bus.stop(pending)
         for ref in pending:
-            if await self._bus.claim(ref, "stop"):
+            if await self._bus.claim(ref, _STOPPER):
                 outcome = Outcome(ref, turn.answers[ref.side].attempt, AnswerState.STOPPED, "", "stopped")
                 settlement = await self._answers.settle(outcome)
                 if settlement.written:
                     ended = Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, 0, "stopped")
                     await self._bus.append(conversation, ended)
-                await self._bus.release(ref)
+                await self._bus.release(ref, _STOPPER)
         return await self._conversations.find(conversation)
 
     async def regenerate(self, person: UUID, conversation: UUID, turn: int, side: Side) -> Conversation:
@@ -203,26 +208,55 @@ class Arena:
         self,
         kind: Kind,
         ask: Ask,
-        turn: NewTurn,
-        contestants: Mapping[Side, str],
+        choose: Callable[[], Awaitable[Lineup]],
         *,
-        propensity: float | None = None,
+        named: Mapping[Side, str] | None = None,
         session: UUID | None = None,
     ) -> Conversation:
-        new = NewConversation(session or self._chance.new_id(), kind, ask.person, contestants, turn, propensity)
-        started, fresh = await self._conversations.start(new)
-        if fresh:
-            await self._enqueue(_refs(started, started.last_turn))
-        elif (started.kind, started.turns[0].prompt) != (kind, ask.prompt) or (
-            kind is Kind.SIDE_BY_SIDE and started.contestants != contestants
-        ):
-            raise Conflict("This Idempotency-Key was used with another request.", code="idempotency_mismatch")
+        """Start a conversation, or find the one that the same ask has started: then nobody needs to be ready."""
+        turn = self._turn(ask)
+        started = await self._earlier(ask)
+        if started is None:
+            lineup = await choose()
+            new_id = session or self._chance.new_id()
+            new = NewConversation(new_id, kind, ask.person, lineup.contestants, turn, lineup.propensity)
+            started, fresh = await self._conversations.start(new)
+            if fresh:
+                await self._enqueue(_refs(started, started.last_turn))
+                return started
+        _check_same_start(started, kind, ask, named)
         return started
+
+    async def _earlier(self, ask: Ask) -> Conversation | None:
+        if ask.idempotency_key is None:
+            return None
+        return await self._conversations.started_with(ask.person, ask.idempotency_key)
+
+    async def _draw(self) -> Lineup:
+        roster = await self._contestants.roster()
+        weights = [(entry.contestant.name, entry.contestant.weight) for entry in roster.fighters]
+        pairing = choose_pair(weights, self._chance.uniform(), self._chance.uniform())
+        for entry in roster.fighters:
+            if entry.contestant.name in (pairing.a, pairing.b):
+                _check_room(entry)
+        return Lineup({Side.A: pairing.a, Side.B: pairing.b}, pairing.propensity)
+
+    async def _first_ready(self) -> RosterEntry:
+        playable = (await self._contestants.roster()).playable
+        if not playable:
+            raise Unavailable("No model is ready.", code="no_model_ready")
+        return playable[0]
 
     async def _enqueue(self, refs: Sequence[AnswerRef]) -> None:
         # The ledger has the turn already. If the bus is away, the runners find it there.
         with suppress(Unavailable):
             await self._bus.enqueue(refs)
+
+
+def _check_same_start(started: Conversation, kind: Kind, ask: Ask, named: Mapping[Side, str] | None) -> None:
+    same = (started.kind, started.turns[0].prompt) == (kind, ask.prompt)
+    if not same or (named is not None and started.contestants != named):
+        raise Conflict("This Idempotency-Key was used with another request.", code="idempotency_mismatch")
 
 
 def _check_room(entry: RosterEntry) -> None:

@@ -89,6 +89,10 @@ class ConversationLedger(Protocol):
         """Write a conversation and its first turn; a key that this person used before returns that one, and False."""
         ...
 
+    async def started_with(self, person: UUID, idempotency_key: str) -> Conversation | None:
+        """The conversation that a person's key has started."""
+        ...
+
     async def find(self, conversation: UUID) -> Conversation:
         """Raises `NotFound`."""
         ...
@@ -276,7 +280,9 @@ class Bus(Protocol):
         """Renew claims."""
         ...
 
-    async def release(self, ref: AnswerRef) -> None: ...
+    async def release(self, ref: AnswerRef, runner: str) -> None:
+        """Give a claim up; another's stays."""
+        ...
 
     async def unclaimed(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
         """Those that no runner works on and no queue has been given lately."""

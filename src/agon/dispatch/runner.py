@@ -159,7 +159,7 @@ class Runner:
         finally:
             self._runs.pop(ref, None)
             with suppress(Unavailable):
-                await self._bus.release(ref)
+                await self._bus.release(ref, self._name)
 
     async def _generate(self, member: Member, work: Work) -> None:
         run = AnswerRun(work, member.engine, self._around)

@@ -35,6 +35,11 @@ class PostgresConversations:
             await _add_turn(connection, new.id, 1, new.turn, new.contestants)
             return await _find(connection, new.id), True
 
+    async def started_with(self, person: UUID, idempotency_key: str) -> Conversation | None:
+        async with self._database.transaction() as connection:
+            found = await connection.fetchrow(sql("find_start"), person, idempotency_key)
+            return None if found is None else await _find(connection, found["conversation"])
+
     async def find(self, conversation: UUID) -> Conversation:
         async with self._database.transaction() as connection:
             return await _find(connection, conversation)

@@ -39,6 +39,7 @@ return 1
 """
 # Only the holder renews or gives up a claim.
 _KEEP = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end"
+_RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
 
 
 class RedisBus:
@@ -100,9 +101,10 @@ class RedisBus:
         with translated():
             await pipe.execute()
 
-    async def release(self, ref: AnswerRef) -> None:
+    async def release(self, ref: AnswerRef, runner: str) -> None:
+        client: Any = self._client
         with translated():
-            await self._client.delete(self._keys.claim(ref))
+            await client.eval(_RELEASE, 1, self._keys.claim(ref), runner)
 
     async def unclaimed(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
         if not refs:
