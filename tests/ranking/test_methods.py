@@ -124,6 +124,25 @@ def test_dropped_ties_still_show() -> None:
     assert rows["x"].rating - rows["y"].rating == pytest.approx(400.0 * np.log10(3.0))
 
 
+@pytest.mark.parametrize("by_voter", [False, True])
+@pytest.mark.parametrize("bootstrap", [0, 50])
+def test_the_errors_of_dropped_ties_are_those_of_votes_without_ties(
+    battles: CodedBattles, by_voter: bool, bootstrap: int
+) -> None:
+    won = battles.where(np.isin(battles.winners, (0, 1)))
+    dropped, bare = (
+        board_of(
+            votes.counts(),
+            BoardOptions(ties=ties, by_voter=by_voter, bootstrap=bootstrap),
+            battles=votes,
+            rng=np.random.default_rng(4),
+        ).board
+        for votes, ties in ((battles, Ties.DROP), (won, Ties.HALF))
+    )
+    for name in ("rating", "se", "low", "high"):
+        assert column(dropped, name) == pytest.approx(column(bare, name))
+
+
 @pytest.mark.parametrize(
     "options",
     [

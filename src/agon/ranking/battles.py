@@ -87,6 +87,10 @@ class CodedBattles:
             style=None if self.style is None else self.style[rows],
         )
 
+    def decided(self) -> "CodedBattles":
+        """The votes that somebody won; the models stay."""
+        return self.where(self.winners < 2)
+
     def tidied(self) -> "CodedBattles":
         """The same votes with models in order of name, and only those that are in a vote."""
         size = len(self.models)

@@ -105,6 +105,9 @@ def board_of(
         return MethodBoard(_by_elo(plain, battles, how))
     if how.style and battles is not None:
         return _styled(plain, battles, how)
+    if how.ties is Ties.DROP:
+        # Errors are those of the fit, which saw the decided votes alone.
+        counts, battles = counts.decided(), None if battles is None else battles.decided()
     if how.bootstrap:
         return _bootstrapped(plain, counts, how, battles, rng)
     return MethodBoard(_clustered(plain, battles) if how.by_voter and battles is not None else plain)
@@ -236,8 +239,7 @@ def _bootstrapped(
         columns = battles.first, battles.second, battles.winners, _voters(battles)
         found = bootstrap_voters(group, *columns, rng=rng, rounds=how.bootstrap)
     else:
-        rated = counts.decided() if how.ties is Ties.DROP else counts
-        found = bootstrap_battles(rated, group, rng=rng, rounds=how.bootstrap)
+        found = bootstrap_battles(counts, group, rng=rng, rounds=how.bootstrap)
     if found.finite < 2:
         return MethodBoard(board, bootstrap=found)
     names = [board.fit.models[place] for place in listed(group.places)]
