@@ -9,15 +9,17 @@ from rich.console import Console
 from agon.supervisor.progress import Follower, Readiness, probe, read_status
 from agon.supervisor.terminal import Terminal
 
+MIND = {"code": "step", "text": "Mind the step."}
+
 
 def test_the_status_becomes_a_summary_with_its_notices() -> None:
-    status = {"contestants": {"ready": 1, "loading": 2, "failed": 0, "paused": 3}, "notices": ["Mind the step."]}
+    status = {"contestants": {"ready": 1, "loading": 2, "failed": 0, "paused": 3}, "notices": [MIND]}
     expected = Readiness(False, "models: 2 loading, 1 ready", ("Mind the step.",))
     assert read_status(json.dumps(status).encode(), is_ready=False) == expected
 
 
 def test_a_status_that_is_none_says_nothing() -> None:
-    for body in (b"", b"[]", b"{}", b'{"contestants": 3, "notices": []}'):
+    for body in (b"", b"[]", b"{}", b'{"contestants": 3, "notices": []}', b'{"contestants": {}, "notices": ["Mind."]}'):
         assert read_status(body, is_ready=True) == Readiness(True, "")
 
 

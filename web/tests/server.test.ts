@@ -6,6 +6,7 @@ import { KNOWN_NOTES } from '../src/lib/standings'
 
 const HAN = /\p{Script=Han}/u
 const refusal = (code: string, message = 'The gateway says why.'): ApiError => new ApiError(409, code, message)
+const few = { code: 'too_few_models', text: 'Too few.' }
 
 afterEach(() => {
   language.locale = 'en'
@@ -28,7 +29,7 @@ describe('what the gateway says', () => {
 
   it('stands in English', () => {
     expect(errorSentence(refusal('already_voted'))).toBe('The gateway says why.')
-    expect(noticeSentence('Too few models answer for a battle.')).toBe('Too few models answer for a battle.')
+    expect(noticeSentence(few)).toBe('Too few.')
     expect(voidSentence(['a'], 'It is void.')).toBe('It is void.')
     expect(failureSentence('The engine is gone.')).toBe('The engine is gone.')
   })
@@ -40,7 +41,7 @@ describe('what the gateway says', () => {
   it('is translated by its code', () => {
     language.locale = 'zh'
     expect(errorSentence(refusal('already_voted'))).toBe(ERRORS.already_voted?.zh)
-    expect(noticeSentence('Too few models answer for a battle.')).toMatch(HAN)
+    expect(noticeSentence(few)).toBe(NOTICES.too_few_models?.zh)
     expect(failureSentence('This answer could not be completed.')).toBe(CATALOGUES.zh['answer.failed.text'])
     expect(failureSentence(null)).toBe(CATALOGUES.zh['answer.failed.text'])
   })
@@ -54,7 +55,7 @@ describe('what the gateway says', () => {
   it('is shown as it is when nothing is known of it', () => {
     language.locale = 'zh'
     expect(errorSentence(refusal('from_tomorrow'))).toBe('The gateway says why.')
-    expect(noticeSentence('Maintenance tonight.')).toBe('Maintenance tonight.')
+    expect(noticeSentence({ code: 'from_tomorrow', text: 'Maintenance tonight.' })).toBe('Maintenance tonight.')
     expect(voidSentence([], 'It is void.')).toBe('It is void.')
     expect(failureSentence('The engine is gone.')).toBe('The engine is gone.')
   })

@@ -4,6 +4,7 @@ from datetime import date
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agon.api.schemas import NoteOut
 from agon.core.board import Board, History, Matrix, Window
 from agon.core.traits import Category
 
@@ -56,13 +57,6 @@ _HISTORY: dict[str, JsonValue] = {
     "votes": [180, 200],
     "series": [{"model": "one", "ratings": [None, 1020.5], "low": [None, 995.0], "high": [None, 1046.0]}],
 }
-
-
-class NoteOut(BaseModel):
-    """`code` is stable, `text` is for people."""
-
-    code: str
-    text: str
 
 
 class ViewOut(BaseModel):

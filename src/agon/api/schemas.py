@@ -16,6 +16,13 @@ from agon.core.votes import Winner
 SideName = Literal["a", "b"]
 
 
+class NoteOut(BaseModel):
+    """`code` is stable, `text` is for people."""
+
+    code: str
+    text: str
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -216,7 +223,7 @@ class StatusOut(BaseModel):
     ready: bool
     """Whether a battle can start."""
     contestants: dict[Literal["ready", "loading", "failed", "paused"], int]
-    notices: list[str]
+    notices: list[NoteOut]
     limits: LimitsOut
 
 

@@ -32,7 +32,7 @@ def read_status(body: bytes, *, is_ready: bool) -> Readiness:
     try:
         status = cast("dict[str, object]", json.loads(body))
         counts = cast("dict[str, int]", status["contestants"])
-        notices = tuple(cast("list[str]", status["notices"]))
+        notices = tuple(notice["text"] for notice in cast("list[dict[str, str]]", status["notices"]))
         words = [f"{counts[kind]} {kind}" for kind in KINDS if counts.get(kind)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return Readiness(is_ready, "")

@@ -5,7 +5,7 @@
  * What is not known here is shown as the gateway said it.
  */
 import type { ApiError } from '../lib/http'
-import type { Side } from '../lib/types'
+import type { Notice, Side } from '../lib/types'
 import { CATALOGUES, language, t } from './index.svelte'
 
 export interface Words {
@@ -59,11 +59,9 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   written_twice: { en: null, zh: '刚刚已写入相同的内容，请重试。' },
 }
 
-/** Notices have no codes: the sentence stands for itself. */
 export const NOTICES: Readonly<Record<string, Words>> = {
-  'A second model could not be fetched, so one model plays against itself in two precisions. The next start tries again.':
-    { en: null, zh: '未能获取第二个模型，目前由同一模型的两种精度相互对战。下次启动时会再次尝试。' },
-  'Too few models answer for a battle.': { en: null, zh: '能够作答的模型太少，无法进行对战。' },
+  one_model_twice: { en: null, zh: '未能获取第二个模型，目前由同一模型的两种精度相互对战。下次启动时会再次尝试。' },
+  too_few_models: { en: null, zh: '能够作答的模型太少，无法进行对战。' },
 }
 
 /** By whose answer is missing. */
@@ -84,8 +82,8 @@ export function errorSentence({ code, status, message }: ApiError): string {
   return status === 0 ? t('error.unexpected') : t('error.unreadable', { status })
 }
 
-export function noticeSentence(sentence: string): string {
-  return said(NOTICES[sentence], sentence)
+export function noticeSentence({ code, text }: Notice): string {
+  return said(NOTICES[code], text)
 }
 
 export function voidSentence(failed: readonly Side[], sentence: string): string {

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 9fd07b8f1bdfa991a923b45787424f5a8bdd11d5e40810ebbfc68ef82568729f. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 53f3ecf70ba1da0fdb49b2e4c475fd2911ae334d1b207de48813fe626ea1c705. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -810,7 +810,7 @@ export interface components {
             };
             limits: components["schemas"]["LimitsOut"];
             name: string;
-            notices: string[];
+            notices: components["schemas"]["NoteOut"][];
             ready: boolean;
         };
         /** @description How much a feature sways votes, in points: the advantage of the only answer that has any of it. */

@@ -18,6 +18,7 @@ export type ConversationSummary = Schemas['SummaryOut']
 export type VoteResult = Schemas['VoteOut']
 
 export type Status = Schemas['StatusOut']
+export type Notice = Status['notices'][number]
 export type Contestants = Schemas['ModelsOut']
 export type Contestant = Schemas['ModelOut']
 

@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 from agon.api.board_schemas import BoardOut, MatrixOut, RatingHistoryOut, ViewOut
 from agon.api.errors import documented
 from agon.api.identity import Parts
-from agon.api.schemas import LimitsOut, ModelOut, ModelsOut, StatusOut, shown_state
+from agon.api.schemas import LimitsOut, ModelOut, ModelsOut, NoteOut, StatusOut, shown_state
 from agon.api.streams import encode, event_stream
 from agon.arena.notices import notices
 from agon.boards.names import MAIN
@@ -101,7 +101,7 @@ async def status(gateway: Parts) -> StatusOut:
         name=gateway.settings.name,
         ready=len(roster.fighters) >= 2,
         contestants=counts,
-        notices=notices(roster),
+        notices=[NoteOut.model_validate(notice, from_attributes=True) for notice in notices(roster)],
         limits=LimitsOut(prompt_chars=limits.prompt_chars, turns=limits.turns, answer_tokens=limits.answer_tokens),
     )
 
