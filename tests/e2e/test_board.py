@@ -10,6 +10,8 @@ from tests.e2e.conftest import PARROT, OpenScreen
 from tests.e2e.engines import ScriptedProcess
 from tests.e2e.screen import Screen
 
+from agon.embedded.process import wait_until
+
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 PHONE: dict[str, Any] = {
@@ -20,13 +22,23 @@ PHONE: dict[str, Any] = {
 }
 
 
+VOTES = ("a", "b", "a", "b", "tie")
+
+
+def counted(arena: Arena) -> int:
+    with arena.client() as client:
+        return client.get("/arena/boards/main").json()["votes"]
+
+
 @pytest.fixture
 def voted(arena: Arena, engine: ScriptedProcess, open_screen: OpenScreen) -> Callable[..., Screen]:
     """Pages of an arena with votes both ways."""
     del engine
     arena.await_ready(3)
-    for winner in ("a", "b", "a", "b", "tie"):
+    before = counted(arena)
+    for winner in VOTES:
         arena.vote(winner)
+    assert wait_until(lambda: counted(arena) >= before + len(VOTES), 20)
 
     def open_one(route: str = "#/leaderboard", **context: Any) -> Screen:
         screen = open_screen(arena, **context)

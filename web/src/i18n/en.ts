@@ -176,6 +176,7 @@ export const en = {
   'board.category.multi_turn': 'Several turns',
   'board.style': 'Style control',
   'board.style.text': 'Shows how the models would stand if both answers were alike in length and formatting.',
+  'board.style.elsewhere': 'Style control changes the ratings alone: this shows what was voted.',
   'board.style.weights': 'What the only answer with any of it would gain, in points:',
   'board.style.weight': '{feature} {points} ± {error}',
   'board.feature.tokens': 'Length',

@@ -178,6 +178,7 @@ export const zh: Record<Key, string> = {
   'board.category.multi_turn': '多轮',
   'board.style': '控制文风',
   'board.style.text': '假如双方回答的长度和格式相同，各模型的水平如何。',
+  'board.style.elsewhere': '文风控制只影响评分，此处显示的是实际投票。',
   'board.style.weights': '仅一方具有该特征时，该方的优势（分）：',
   'board.style.weight': '{feature} {points} ± {error}',
   'board.feature.tokens': '长度',

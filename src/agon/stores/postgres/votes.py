@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from uuid import UUID
 
 from agon.core.conversation import Kind, Side
@@ -149,9 +150,15 @@ def _ranked(row: Record) -> RankedVote:
 def _traits(row: Record) -> Traits | None:
     if row["categories"] is None:
         return None
-    categories = frozenset(Category(name) for name in row["categories"])
+    categories = _categories(tuple(row["categories"]))
     a, b = (Style(*(row[f"{feature}_{side}"] for feature in _FEATURES)) for side in "ab")
     return Traits(categories, a, b)
+
+
+@lru_cache(maxsize=1_000)
+def _categories(names: tuple[str, ...]) -> frozenset[Category]:
+    """Few sets serve all votes."""
+    return frozenset(map(Category, names))
 
 
 def _trait_columns(vote: int, traits: Traits) -> tuple[object, ...]:
