@@ -63,17 +63,23 @@ def style_differences(style: RawStyle) -> Differences:
     Not centred: the difference of equal answers is 0, so which answer stood first cannot matter. Raises `InvalidInput`
     if the tables do not fit the names.
     """
-    a, b = (np.asarray(side, dtype=np.float32) for side in (style.a, style.b))
+    a, b = np.asarray(style.a), np.asarray(style.b)
     if a.ndim != 2 or a.shape != b.shape or a.shape[1] != len(style.names):
         raise InvalidInput("The style of both answers must have one column a feature.", code="bad_style", field="style")
-    whole = np.empty(a.shape, dtype=np.float32, order="F")
-    np.add(a, b, out=whole)
-    found = np.empty_like(whole)
-    with np.errstate(invalid="ignore"):
-        np.subtract(a, b, out=found)
-        np.divide(found, whole, out=found, where=whole != 0)
-    found[~((a >= 0) & (b >= 0) & np.isfinite(whole))] = np.nan
+    found = np.empty(a.shape, dtype=np.float32, order="F")
+    for start in range(0, len(a), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        found[part] = _differences(a[part], b[part])
     return found
+
+
+def _differences(a: NDArray[np.number], b: NDArray[np.number]) -> Differences:
+    one, other = (np.ascontiguousarray(side.T, dtype=np.float32) for side in (a, b))
+    with np.errstate(invalid="ignore"):
+        whole = one + other
+        found = (one - other) / np.where(whole == 0, 1, whole)
+        found[~((np.minimum(one, other) >= 0) & np.isfinite(whole))] = np.nan
+    return found.T
 
 
 def fit_style(
