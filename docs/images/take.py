@@ -33,8 +33,8 @@ QUESTIONS = (
     ("In which year did the Second World War end?", "1945"),
     ("Sort these numbers: 9, 2, 5.", "2, 5, 9"),
 )
-# Python whose lines and indents were kept.
-SHOWN = ("Write a Python function that tells whether a number is prime.", "\n    return True")
+# Short enough that both answers fit into the picture.
+SHOWN = ("Write a short Python function that reverses a string.", "[::-1]")
 
 
 def main() -> None:
