@@ -6,11 +6,10 @@ import sys
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from agon.supervisor.policy import EXIT_BAD_CONFIGURATION
+
 EXIT_OK = 0
 EXIT_FAILED = 2
-EXIT_BAD_CONFIGURATION = 78
-"""`EX_CONFIG` of sysexits: the supervisor does not start such a process again."""
-
 BAD_CONFIGURATION_CODE = "bad_configuration"
 
 

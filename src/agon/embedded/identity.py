@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agon.core.errors import Unavailable
+from agon.embedded.launcher import NOBODY
 from agon.embedded.process import Launch, launcher_words
 
-NOBODY = 65534
 PROBE_TIMEOUT_S = 20
 
 

@@ -8,25 +8,14 @@ from urllib.parse import quote
 
 from agon.core.errors import Unavailable
 from agon.embedded.binaries import postgres_bin
-from agon.embedded.identity import NOBODY, choose_identity, give
-from agon.embedded.process import (
-    Child,
-    Launch,
-    end,
-    end_stray,
-    forget_reused_pid,
-    launcher_words,
-    spawn,
-    tail,
-    wait_until,
-)
+from agon.embedded.identity import choose_identity, give
+from agon.embedded.launcher import NOBODY
+from agon.embedded.process import Launch, end, end_stray, forget_reused_pid, launcher_words, spawn
+from agon.embedded.server import STRAY_TIMEOUT_S, EmbeddedServer
 from agon.embedded.sockets import socket_dir
 
 DATABASE = "agon"
 USER = "agon"
-READY_TIMEOUT_S = 60.0
-"""Recovery after a crash replays the log first, which can take a while."""
-STRAY_TIMEOUT_S = 10.0
 INIT_TIMEOUT_S = 120
 SETTINGS = {
     "listen_addresses": "",
@@ -49,49 +38,24 @@ SETTINGS = {
 }
 
 
-class PostgresServer:
-    """`start` makes the cluster if there is none, and returns the address once it answers; `stop` ends it cleanly.
-
-    The steps of `start` are public for a caller that must not wait: `prepare`, then `spawn` from the main thread, then
-    ask `is_ready` until it is, or `is_alive` is not.
-    """
+class PostgresServer(EmbeddedServer):
+    """Makes the cluster if there is none."""
 
     name = "postgres"
+    title = "PostgreSQL"
     death_signal = signal.SIGQUIT
     """An immediate shutdown: nothing acknowledged is lost, and the next start recovers."""
 
     def __init__(self, data_dir: Path) -> None:
-        root = data_dir.resolve()
-        self._root = root
-        self._cluster = root / "postgres"
-        self.log = root / "logs" / "postgres.log"
-        self._log_start = 0
+        super().__init__(data_dir)
+        self._cluster = self._root / "postgres"
         self._bin = postgres_bin()
-        self._sockets = socket_dir(root, self.name)
+        self._sockets = socket_dir(self._root, self.name)
         self._identity = "same"
-        self._child: Child | None = None
 
     @property
     def url(self) -> str:
         return f"postgresql://{USER}@/{DATABASE}?host={quote(str(self._sockets), safe='/')}"
-
-    @property
-    def pid(self) -> int | None:
-        return None if self._child is None else self._child.pid
-
-    @property
-    def child(self) -> Child | None:
-        return self._child
-
-    def start(self) -> str:
-        self.prepare()
-        self.spawn()
-        wait_until(lambda: self.is_ready() or not self.is_alive(), READY_TIMEOUT_S)
-        if not self.is_ready():
-            reason = self.failure()
-            self.stop()
-            raise reason
-        return self.url
 
     def prepare(self) -> None:
         """See a former server off, and make the cluster at the first start: seconds, once."""
@@ -115,11 +79,8 @@ class PostgresServer:
     def spawn(self) -> None:
         options = {**SETTINGS, "unix_socket_directories": quoted(str(self._sockets))}
         words = [word for key, value in options.items() for word in ("-c", f"{key}={value}")]
-        self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        self._child = spawn(self._launch("postgres", "-D", str(self._cluster), *words, folder=self._cluster))
-
-    def is_alive(self) -> bool:
-        return self._child is not None and self._child.poll() is None
+        self._note_log()
+        self.child = spawn(self._launch("postgres", "-D", str(self._cluster), *words, folder=self._cluster))
 
     def is_ready(self) -> bool:
         """Whether the running server says so itself, in its pid file, as `pg_ctl` reads it."""
@@ -133,16 +94,9 @@ class PostgresServer:
         """Whether a server, started by whomever, has its socket where ours would be."""
         return any(self._sockets.glob(".s.PGSQL.*[0-9]"))
 
-    def failure(self) -> Unavailable:
-        """Why it is not running, in the words of its log."""
-        return Unavailable(
-            f"PostgreSQL did not start. The end of {self.log}:\n{tail(self.log, since=self._log_start)}",
-            code="store_failed",
-        )
-
     def stop(self) -> None:
-        if self._child is not None:
-            end(self._child, [(signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0)])
+        if self.child is not None:
+            end(self.child, [(signal.SIGINT, 5.0), (signal.SIGQUIT, 2.0)])
 
     def _initialise(self) -> None:
         """Make the cluster beside its place and move it there whole: a kill in between leaves no half of one."""

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agon.core.errors import NotAllowed
+from agon.embedded.launcher import NOBODY
 
 MAX_SOCKET_PATH_BYTES = 107 if os.uname().sysname == "Linux" else 103
 LONGEST_SOCKET_NAME = ".s.PGSQL.5432.lock"
@@ -30,7 +31,7 @@ def _private(folder: Path) -> Path:
     """Anybody may write to the temporary folder, so somebody else may have made this one first."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {os.getuid(), 65534 if os.getuid() == 0 else -1}:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {os.getuid(), NOBODY if os.getuid() == 0 else -1}:
         raise NotAllowed(f"{folder} belongs to somebody else. Remove it, or keep the data in a folder less deep.")
     folder.chmod(0o700)
     return folder

@@ -7,52 +7,31 @@ from urllib.parse import quote
 
 from agon.core.errors import Unavailable
 from agon.embedded.binaries import valkey_server
-from agon.embedded.process import Child, Launch, end, end_stray, spawn, tail, wait_until
+from agon.embedded.process import Launch, end, end_stray, spawn
+from agon.embedded.server import STRAY_TIMEOUT_S, EmbeddedServer
 from agon.embedded.sockets import socket_dir
 
-READY_TIMEOUT_S = 60.0
-STRAY_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 0.5
 
 
-class ValkeyServer:
-    """`start` returns the address once it answers; `stop` ends it cleanly. The steps are as in `PostgresServer`."""
+class ValkeyServer(EmbeddedServer):
+    """Keeps its log of writes in the data folder, and reads it back at each start."""
 
     name = "valkey"
+    title = "Valkey"
     death_signal = signal.SIGTERM
 
     def __init__(self, data_dir: Path) -> None:
-        root = data_dir.resolve()
-        self._folder = root / "valkey"
-        self.log = root / "logs" / "valkey.log"
-        self._log_start = 0
+        super().__init__(data_dir)
+        self._folder = self._root / "valkey"
         self._program = valkey_server()
-        sockets = socket_dir(root, self.name)
+        sockets = socket_dir(self._root, self.name)
         self._socket = sockets / "valkey.sock"
         self._pid_file = sockets / "valkey.pid"
-        self._child: Child | None = None
 
     @property
     def url(self) -> str:
         return f"unix://{quote(str(self._socket), safe='/')}?db=0"
-
-    @property
-    def pid(self) -> int | None:
-        return None if self._child is None else self._child.pid
-
-    @property
-    def child(self) -> Child | None:
-        return self._child
-
-    def start(self) -> str:
-        self.prepare()
-        self.spawn()
-        wait_until(lambda: self.is_ready() or not self.is_alive(), READY_TIMEOUT_S)
-        if not self.is_ready():
-            reason = self.failure()
-            self.stop()
-            raise reason
-        return self.url
 
     def prepare(self) -> None:
         self.stop()
@@ -80,8 +59,8 @@ class ValkeyServer:
             "maxmemory-policy": "noeviction",
         }
         words = [word for key, value in options.items() for word in (f"--{key}", value)]
-        self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        self._child = spawn(
+        self._note_log()
+        self.child = spawn(
             Launch(
                 command=[str(self._program), *words],
                 log=self.log,
@@ -89,9 +68,6 @@ class ValkeyServer:
                 death_signal=self.death_signal,
             )
         )
-
-    def is_alive(self) -> bool:
-        return self._child is not None and self._child.poll() is None
 
     def is_ready(self) -> bool:
         """Whether it answers a ping; while it reads its log back it answers LOADING."""
@@ -107,13 +83,6 @@ class ValkeyServer:
             except OSError:
                 return b""
 
-    def failure(self) -> Unavailable:
-        """Why it is not running, in the words of its log."""
-        return Unavailable(
-            f"Valkey did not start. The end of {self.log}:\n{tail(self.log, since=self._log_start)}",
-            code="store_failed",
-        )
-
     def stop(self) -> None:
-        if self._child is not None:
-            end(self._child, [(signal.SIGTERM, 5.0)])
+        if self.child is not None:
+            end(self.child, [(signal.SIGTERM, 5.0)])

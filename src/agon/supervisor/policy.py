@@ -9,6 +9,7 @@ STEADY_S = 30.0
 MAX_FAILURES_BEFORE_READY = 4
 """Until the arena was ready once, a process that keeps ending is told to the person who waits, not tried for ever."""
 EXIT_BAD_CONFIGURATION = 78
+"""`EX_CONFIG` of sysexits, with which our commands end; a process that says so is not started again."""
 
 
 @dataclass(frozen=True, slots=True)

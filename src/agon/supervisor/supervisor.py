@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 
 from agon.core.errors import Unavailable
-from agon.embedded.postgres import READY_TIMEOUT_S, PostgresServer
+from agon.embedded.postgres import PostgresServer
+from agon.embedded.server import READY_TIMEOUT_S, EmbeddedServer
 from agon.embedded.valkey import ValkeyServer
 from agon.supervisor.options import Options
+from agon.supervisor.policy import EXIT_BAD_CONFIGURATION
 from agon.supervisor.preflight import check_port, locked, memory_notice
 from agon.supervisor.progress import Follower, probe
 from agon.supervisor.service import Service, command
@@ -22,7 +23,6 @@ from agon.supervisor.watch import Watch
 TICK_S = 0.1
 PROBE_EVERY_S = 0.5
 STEP_TIMEOUT_S = 300
-EXIT_BAD_CONFIGURATION = 78
 SERVICES = {"runner": 2.5, "worker": 2.0, "gateway": 2.5}
 """In the order of their start, each with the seconds it gets to leave; with the stores' it stays under ten."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -63,8 +63,8 @@ class Supervisor:
         if notice := memory_notice():
             self._terminal.say(notice)
         self._terminal.show_progress("Starting the stores")
-        database_url = self._options.database_url or self._start_postgres()
-        redis_url = self._options.redis_url or self._start_valkey()
+        database_url = self._options.database_url or self._start_store(PostgresServer)
+        redis_url = self._options.redis_url or self._start_store(ValkeyServer)
         environment = self._options.environment(os.environ, database_url=database_url, redis_url=redis_url)
         self._terminal.show_progress("Bringing the schema up to date")
         self._complete(["migrate"], environment)
@@ -81,26 +81,15 @@ class Supervisor:
         self._followers.append(Follower(service.log))
         self._watch.add(service)
 
-    def _start_postgres(self) -> str:
-        server = PostgresServer(self._options.data_dir)
+    def _start_store(self, kind: type[EmbeddedServer]) -> str:
+        server = kind(self._options.data_dir)
         self._watch.add(server)
-        self._await(server.is_ready, server.is_alive, server.failure)
-        return server.url
-
-    def _start_valkey(self) -> str:
-        server = ValkeyServer(self._options.data_dir)
-        self._watch.add(server)
-        self._await(server.is_ready, server.is_alive, server.failure)
-        return server.url
-
-    def _await(
-        self, is_ready: Callable[[], bool], is_alive: Callable[[], bool], failure: Callable[[], Unavailable]
-    ) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S
-        while not self._is_stopping and not is_ready():
-            if not is_alive() or time.monotonic() > deadline:
-                raise failure()
+        while not self._is_stopping and not server.is_ready():
+            if not server.is_alive() or time.monotonic() > deadline:
+                raise server.failure()
             time.sleep(TICK_S / 5)
+        return server.url
 
     def _complete(self, words: list[str], environment: dict[str, str]) -> str:
         """Run one of our commands to its end and return what it printed."""
