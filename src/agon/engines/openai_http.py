@@ -66,10 +66,7 @@ def _clean_key(api_key: str | None) -> str | None:
 
 
 class OpenAiEngine:
-    """The `Engine` port over HTTP. `url` is read as `chat_url` says; `api_key` is only ever put into the header.
-
-    `extra` goes into every request's body as it is, for what a vendor wants beside the common fields.
-    """
+    """The `Engine` port over HTTP. `url` is read as `chat_url` says; `api_key` is only ever put into the header."""
 
     def __init__(
         self,
@@ -79,14 +76,12 @@ class OpenAiEngine:
         api_key: str | None = None,
         patience: HttpPatience | None = None,
         max_connections: int = 256,
-        extra: Mapping[str, object] | None = None,
     ) -> None:
         self._url = chat_url(url)
         self._model = model
         self._api_key = _clean_key(api_key)
         self._patience = patience or HttpPatience()
         self._max_connections = max_connections
-        self._extra = dict(extra or {})
         self._refused_fields: set[str] = set()
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
@@ -177,7 +172,7 @@ class OpenAiEngine:
             fields["temperature"] = sampling.temperature
         if sampling.top_p is not None:
             fields["top_p"] = sampling.top_p
-        return {name: value for name, value in fields.items() if name not in self._refused_fields} | self._extra
+        return {name: value for name, value in fields.items() if name not in self._refused_fields}
 
     def _learn(self, status: int, problem: bytes, body: Mapping[str, object]) -> bool:
         """Remember a field that this server does not know; returns whether to try again without it."""
