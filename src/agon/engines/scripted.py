@@ -168,8 +168,10 @@ class ScriptedServer:
 def _make_plan(body: Mapping[str, object], state: _State) -> Plan:
     script, messages = state.script, _read_messages(body.get("messages"))
     seed, limit = body.get("seed", 0), body.get("max_tokens", body.get("max_completion_tokens"))
-    if not isinstance(seed, int) or not (limit is None or (isinstance(limit, int) and limit > 0)):
-        raise InvalidInput("seed and max_tokens are whole numbers.", field="seed")
+    if not isinstance(seed, int):
+        raise InvalidInput("seed is a whole number.", field="seed")
+    if limit is not None and not (isinstance(limit, int) and limit > 0):
+        raise InvalidInput("max_tokens is a whole number above 0.", field="max_tokens")
     model, options = str(body["model"]), body.get("stream_options")
     key, length = text_key(model, messages, seed), script.tokens
     if isinstance(length, HeavyTail):
