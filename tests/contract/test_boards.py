@@ -161,7 +161,7 @@ async def test_what_nobody_asks_for_any_longer_is_not_wanted(
     boards: RedisBoards, redis: Client, key_prefix: str
 ) -> None:
     await boards.want(PAGE)
-    await redis.zadd(Keys(key_prefix).wanted(), {PAGE.key: 1.0})
+    await redis.zadd(Keys(key_prefix).wanted, {PAGE.key: 1.0})
     assert await boards.wanted() == {}
 
 

@@ -76,7 +76,7 @@ class RedisBoards:
         key = published.page.key
         lasting = isinstance(published, Board) and published.view.plain
         expires_s = 0 if lasting else _UNWANTED_S
-        keys = self._keys.board(key), self._keys.boards()
+        keys = self._keys.board(key), self._keys.boards
         with translated():
             text = encode_published(published)
             return bool(await client.eval(_PUBLISH, 2, *keys, published.counted, text, key, expires_s))
@@ -118,12 +118,12 @@ class RedisBoards:
     async def want(self, page: Page) -> None:
         client: Any = self._client
         with translated():
-            await client.eval(_WANT, 2, self._keys.wanted(), self._keys.board(page.key), page.key, _WANTED_S)
+            await client.eval(_WANT, 2, self._keys.wanted, self._keys.board(page.key), page.key, _WANTED_S)
 
     async def wanted(self) -> Mapping[Page, bool]:
         client: Any = self._client
         with translated():
-            found: list[str] = await client.eval(_WANTED, 1, self._keys.wanted())
+            found: list[str] = await client.eval(_WANTED, 1, self._keys.wanted)
             pipe = client.pipeline(transaction=False)
             for key in found:
                 pipe.expire(self._keys.board(key), _UNWANTED_S)
@@ -131,7 +131,7 @@ class RedisBoards:
         return {Page.of_key(key): bool(each) for key, each in zip(found, there, strict=True)}
 
     async def wants(self) -> AsyncIterator[None]:
-        async for _ in subscription(self._blocking, self._keys.wanted()):
+        async for _ in subscription(self._blocking, self._keys.wanted):
             yield None
 
     async def _text(self, page: Page) -> str | None:
@@ -141,7 +141,7 @@ class RedisBoards:
         return text
 
     async def _fill(self) -> None:
-        async for changed in subscription(self._blocking, self._keys.boards()):
+        async for changed in subscription(self._blocking, self._keys.boards):
             # After a silence or a new connection anything may have changed unheard.
             for key in list(self._feeds) if changed is None else [changed]:
                 if (feed := self._feeds.get(key)) is not None:

@@ -56,10 +56,12 @@ class Keys:
     def board(self, name: str) -> str:
         return f"{self.prefix}:board:{name}"
 
+    @property
     def boards(self) -> str:
         """The channel that says which page has changed."""
         return f"{self.prefix}:boards"
 
+    @property
     def wanted(self) -> str:
         """Pages by when they will no longer be wanted; also the channel that says that one is missing."""
         return f"{self.prefix}:wanted"
