@@ -17,7 +17,7 @@ from agon.core.board import Board, View, Window
 from agon.core.ports import RankedVote
 from agon.core.traits import Category, Style, Traits
 from agon.core.votes import Winner
-from agon.ranking.outcomes import PairCounts, winner_codes
+from agon.ranking.outcomes import WINNER_CODES, PairCounts
 from agon.ranking.style import fit_style
 
 VOTES = draw(900)
@@ -129,7 +129,7 @@ def test_style_is_taken_out_by_the_ranking_core() -> None:
         NAMES,
         [NAMES.index(vote.contestant_a) for vote in votes],
         [NAMES.index(vote.contestant_b) for vote in votes],
-        winner_codes(vote.winner for vote in votes),
+        [WINNER_CODES[vote.winner] for vote in votes],
         np.array([differences(vote) for vote in votes], dtype=np.float32),
     )
     expected = dict(zip(NAMES, fit.ratings.tolist(), strict=True))

@@ -6,6 +6,7 @@ from tests.ranking.support import Votes, counts_of, draw_votes
 
 from agon.core.errors import InvalidInput
 from agon.ranking import diagnostics
+from agon.ranking import voters as voters_module
 from agon.ranking.bradley_terry import fit_bradley_terry
 from agon.ranking.diagnostics import drift_between, drift_test, voter_influence
 from agon.ranking.outcomes import PairCounts
@@ -65,7 +66,7 @@ def test_influence_is_what_leaving_out_does(monkeypatch: pytest.MonkeyPatch) -> 
     voters = np.where(rng.random(1200) < 0.08, 7, rng.integers(8, 90, 1200))
     winners = np.where(voters == 7, np.where(votes.first < votes.second, 0, 1), votes.winners)
     (group,) = fit_bradley_terry(PairCounts.from_codes(votes.models, votes.first, votes.second, winners)).groups
-    monkeypatch.setattr(diagnostics, "_CELLS", 50)
+    monkeypatch.setattr(voters_module, "_CELLS", 50)
     found = voter_influence(group, votes.first, votes.second, winners, voters, top=4)
     assert len(found) == 4
     assert found[0].voter == 7
@@ -87,5 +88,6 @@ def test_a_voter_who_holds_the_board_together_comes_first() -> None:
     (group,) = fit_bradley_terry(counts).groups
     found = voter_influence(group, first, second, [0] * 6, [0, 1, 2, 3, 4, 4])
     assert (found[0].voter, found[0].shift, found[0].shifts) == (4, None, None)
-    with pytest.raises(InvalidInput):
-        voter_influence(group, first, second, [0] * 6, [0])
+    for voters in ([0], [0, 1, 2, 3, 4, -1]):
+        with pytest.raises(InvalidInput):
+            voter_influence(group, first, second, [0] * 6, voters)

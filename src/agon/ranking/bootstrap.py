@@ -10,6 +10,7 @@ from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
 from agon.ranking.batch import BatchSolver
 from agon.ranking.bradley_terry import PER_LOG_ODDS, RatedGroup
 from agon.ranking.outcomes import PairCounts
+from agon.ranking.voters import GroupVotes
 
 ROUNDS = 1000
 _BLOCK = 4_000_000
@@ -125,15 +126,9 @@ class _VoterCells:
 
     @classmethod
     def of(cls, group: RatedGroup, first: Codes, second: Codes, winners: Codes, voters: Codes) -> "_VoterCells":
-        a, b, w, v = (np.asarray(codes, dtype=np.int64) for codes in (first, second, winners, voters))
-        if not a.shape == b.shape == w.shape == v.shape:
-            raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
-        if v.size and v.min() < 0:
-            raise InvalidInput("A voter's code is negative.", code="bad_votes", field="voter")
-        inside = np.isin(a, group.places) & np.isin(b, group.places)
-        i, j = (np.searchsorted(group.places, codes[inside]) for codes in (a, b))
-        size, w = len(group.places), w[inside]
-        people, who = np.unique(v[inside], return_inverse=True)
+        votes = GroupVotes.of(group, first, second, winners, voters)
+        i, j, w, size = votes.i, votes.j, votes.winners, len(group.places)
+        people, who = np.unique(votes.voters, return_inverse=True)
         won = np.where(w == 0, i * size + j, j * size + i)
         drawn = size * size + np.minimum(i, j) * size + np.maximum(i, j)
         both, times = np.unique(np.where(w < 2, won, drawn) * len(people) + who, return_counts=True)

@@ -1,9 +1,7 @@
 """What could be wrong with a board: models that change while they are measured, and voters who decide alone."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -12,10 +10,8 @@ from agon.ranking.arrays import Codes, FloatArray, IntArray, frozen
 from agon.ranking.bradley_terry import PER_LOG_ODDS, RatedGroup, fit_bradley_terry
 from agon.ranking.newton import pseudo_inverse
 from agon.ranking.outcomes import PairCounts
+from agon.ranking.voters import GroupVotes, VotesByVoter
 
-_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
-_CELLS = 4_000_000
-"""Entries of the voters-by-models table held at once (32 MB)."""
 _LINKED = 1e-9
 
 
@@ -104,54 +100,20 @@ def voter_influence(
 
     Candidates are chosen by the infinitesimal jackknife H⁺u; their shifts are then one full Newton step from the fit to
     the fit without them, (H - H_v)⁺u_v, which counts that their votes also carried information (Pregibon 1981). Columns
-    as in `clustered_errors`. Raises `InvalidInput` if they differ in length.
+    as in `clustered_errors`; raises `InvalidInput` as that does.
     """
-    a, b, w, v = (np.asarray(codes, dtype=np.int64) for codes in (first, second, winners, voters))
-    if not a.shape == b.shape == w.shape == v.shape:
-        raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
-    inside = np.isin(a, group.places) & np.isin(b, group.places) & (v >= 0)
-    i, j = (np.searchsorted(group.places, codes[inside]) for codes in (a, b))
-    residual = _POINTS_OF_A[w[inside]] - group.chance[i, j]
-    votes = _Grouped.of(v[inside], i, j, residual)
-    strongest = votes.strongest(group, top)
+    votes = VotesByVoter.of(group, GroupVotes.of(group, first, second, winners, voters))
     weights = _information(group)
-    found = [_left_out(group, weights, votes, int(voter)) for voter in strongest]
+    found = [_left_out(group, weights, votes, int(voter)) for voter in _strongest(group, votes, top)]
     return tuple(sorted(found, key=lambda row: -abs(math.inf if row.shift is None else row.shift)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grouped:
-    """Votes in order of the voter; voter number k has those from edges[k] to edges[k + 1]."""
-
-    people: IntArray
-    edges: IntArray
-    i: IntArray
-    j: IntArray
-    residual: FloatArray
-
-    @classmethod
-    def of(cls, voters: IntArray, i: IntArray, j: IntArray, residual: FloatArray) -> "_Grouped":
-        order = np.argsort(voters, kind="stable")
-        people, starts = np.unique(voters[order], return_index=True)
-        return cls(people, np.append(starts, len(order)), i[order], j[order], residual[order])
-
-    def strongest(self, group: RatedGroup, top: int) -> IntArray:
-        """Numbers of the voters with the longest H⁺u."""
-        reach = np.zeros(len(self.people))
-        for start, scores in self._scores(len(group.places)):
-            reach[start : start + len(scores)] = np.abs(scores @ group.inverse).max(axis=1, initial=0.0)
-        return np.argsort(-reach, kind="stable")[:top]
-
-    def _scores(self, size: int) -> Iterator[tuple[int, FloatArray]]:
-        step = max(1, _CELLS // max(size, 1))
-        bounds = [*range(0, len(self.people), step), len(self.people)]
-        for start, stop in pairwise(bounds):
-            rows = slice(int(self.edges[start]), int(self.edges[stop]))
-            number = np.repeat(np.arange(stop - start), np.diff(self.edges[start : stop + 1])) * size
-            cells = np.concatenate((number + self.i[rows], number + self.j[rows]))
-            weights = np.concatenate((self.residual[rows], -self.residual[rows]))
-            scores = np.asarray(np.bincount(cells, weights, (stop - start) * size), dtype=np.float64)
-            yield start, scores.reshape(-1, size)
+def _strongest(group: RatedGroup, votes: VotesByVoter, top: int) -> IntArray:
+    """Numbers of the voters with the longest H⁺u."""
+    reach = np.zeros(len(votes.people))
+    for start, scores in votes.scores():
+        reach[start : start + len(scores)] = np.abs(scores @ group.inverse).max(axis=1, initial=0.0)
+    return np.argsort(-reach, kind="stable")[:top]
 
 
 def _information(group: RatedGroup) -> FloatArray:
@@ -161,7 +123,7 @@ def _information(group: RatedGroup) -> FloatArray:
     return np.maximum(weights, 0.0)
 
 
-def _left_out(group: RatedGroup, weights: FloatArray, votes: _Grouped, number: int) -> VoterInfluence:
+def _left_out(group: RatedGroup, weights: FloatArray, votes: VotesByVoter, number: int) -> VoterInfluence:
     rows = slice(int(votes.edges[number]), int(votes.edges[number + 1]))
     i, j, residual = votes.i[rows], votes.j[rows], votes.residual[rows]
     size = len(weights)

@@ -15,9 +15,8 @@ from agon.ranking.arrays import Codes, FloatArray, IntArray
 from agon.ranking.battles import sorted_ties
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS
 from agon.ranking.newton import laplacian
-from agon.ranking.outcomes import WINNER_CODES
+from agon.ranking.outcomes import POINTS_OF_A, WINNER_CODES
 
-_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
 """What the first model scores, by code of the winner."""
 FORGOTTEN = 1e-8
 """Points within which two runs must end for the votes before them to count as forgotten."""
@@ -67,7 +66,7 @@ class EloState:
             raise Conflict("This vote belongs before one already counted.", code="vote_out_of_order")
         initial = self.rules.initial
         a, b = self.ratings.get(model_a, initial), self.ratings.get(model_b, initial)
-        points = float(_POINTS_OF_A[WINNER_CODES[winner]])
+        points = float(POINTS_OF_A[WINNER_CODES[winner]])
         move = self.rules.k * (points - 1.0 / (1.0 + math.exp((b - a) / PER_LOG_ODDS)))
         return EloState(self.rules, MappingProxyType({**self.ratings, model_a: a + move, model_b: b - move}), key)
 
@@ -152,7 +151,7 @@ Listed = tuple[list[int], list[int], list[float]]
 
 
 def _listed(a: NDArray[Any], b: NDArray[Any], w: NDArray[Any]) -> Listed:
-    return a.tolist(), b.tolist(), np.take(_POINTS_OF_A, w).tolist()
+    return a.tolist(), b.tolist(), np.take(POINTS_OF_A, w).tolist()
 
 
 def _play(ratings: list[float], battles: Listed, rules: EloRules) -> None:
@@ -197,7 +196,7 @@ class _Meeting:
     @classmethod
     def of(cls, size: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[Any]) -> "_Meeting":
         met = np.bincount(a.astype(np.int64) * size + b, minlength=size * size).reshape(size, size)
-        points = _POINTS_OF_A[w]
+        points = POINTS_OF_A[w]
         score = np.bincount(a, points, size) + np.bincount(b, 1.0 - points, size)
         lost = met.sum(axis=0) + met.sum(axis=1) - score
         odds = (score + 0.5) / (lost + 0.5)

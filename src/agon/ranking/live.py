@@ -7,14 +7,13 @@ import numpy as np
 from agon.core.errors import InvalidInput
 from agon.ranking.arrays import FloatArray, IntArray, frozen
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, BradleyTerry, RatedGroup, fit_bradley_terry
-from agon.ranking.outcomes import WINNERS, PairCounts
+from agon.ranking.outcomes import POINTS_OF_A, WINNERS, PairCounts
 
 _CLOSE = 2e-10
 """Longest last correction of a strength, in log-odds: under 1e-7 points."""
 _SLOW = 0.1
 """Gain of a correction beyond which the kept inverse is too old."""
 _CORRECTIONS = 6
-_POINTS_OF_A = (1.0, 0.0, 0.5, 0.5)
 
 
 class LiveRatings:
@@ -58,7 +57,7 @@ class LiveRatings:
             table = self._ties if winner == 2 else self._bad
             table[first, second] += 1
             table[second, first] += 1
-        if self._core is None or not self._core.follow(first, second, _POINTS_OF_A[winner]):
+        if self._core is None or not self._core.follow(first, second, float(POINTS_OF_A[winner])):
             self.fit()
 
     def fit(self) -> BradleyTerry:

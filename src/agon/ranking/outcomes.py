@@ -12,23 +12,10 @@ from agon.ranking.arrays import Codes, FloatArray, IntArray, Integers, frozen, l
 WINNERS: tuple[Winner, ...] = tuple(Winner)
 """What a voter can say; the code of a winner is its place here, 0 to 3."""
 WINNER_CODES = {winner: code for code, winner in enumerate(WINNERS)}
+POINTS_OF_A = frozen(np.array([1.0, 0.0, 0.5, 0.5]))
+"""What the first model gets of a vote, by the winner's code; the second gets the rest."""
 _SLICE = 1 << 18
 """Votes counted at once."""
-
-
-def parse_winner(name: str) -> Winner:
-    """The winner of that exact name. Raises `InvalidInput`: an unknown word is never read as a tie."""
-    try:
-        return Winner(name)
-    except ValueError:
-        raise InvalidInput(
-            f"{name!r} is not a winner; it must be a, b, tie or both_bad.", code="unknown_winner", field="winner"
-        ) from None
-
-
-def winner_codes(names: Iterable[str]) -> IntArray:
-    """Codes of winners, one a vote. Raises `InvalidInput` for an unknown one."""
-    return np.fromiter((WINNER_CODES[parse_winner(name)] for name in names), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,11 +11,10 @@ from agon.core.errors import InvalidInput
 from agon.ranking.arrays import Codes, Differences, FloatArray, IntArray, frozen
 from agon.ranking.bradley_terry import MEAN, PER_LOG_ODDS, BradleyTerry, fit_bradley_terry
 from agon.ranking.newton import GRADIENT_LIMIT, MAX_MOVE, laplacian
-from agon.ranking.outcomes import PairCounts
+from agon.ranking.outcomes import POINTS_OF_A, PairCounts
 
 FEATURES = ("tokens", "headers", "lists", "bold")
 """What the arena counts of an answer."""
-_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
 _CHUNK = 1 << 15
 """Rows worked on at once, so that their columns stay in the processor's cache."""
 _SAMPLE = 1 << 16
@@ -136,7 +135,7 @@ class _Rows:
         at = np.full(top, -1)
         at[places] = np.arange(len(places))
         i, j = at[a], at[b]
-        points = _POINTS_OF_A[w]
+        points = POINTS_OF_A[w]
         if len(places) < top:
             inside = (i >= 0) & (j >= 0)
             i, j, x, points = i[inside], j[inside], np.asfortranarray(x[inside]), points[inside]

@@ -1,7 +1,7 @@
 """Standard errors when some people vote far more than others."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from agon.core.errors import InvalidInput
 from agon.ranking.arrays import BoolArray, Codes, FloatArray, IntArray
 from agon.ranking.bradley_terry import PER_LOG_ODDS, RatedGroup
+from agon.ranking.outcomes import POINTS_OF_A
 
-_POINTS_OF_A = np.array([1.0, 0.0, 0.5, 0.5])
 _CELLS = 4_000_000
 """Entries of the voters-by-models table held at once (32 MB)."""
 
@@ -39,33 +39,65 @@ def clustered_errors(group: RatedGroup, first: Codes, second: Codes, winners: Co
     are left out. Trust it from some 30 voters on. Raises `InvalidInput` if the columns differ in length or a voter is
     negative.
     """
-    a, b, w, v = (np.asarray(codes, dtype=np.int64) for codes in (first, second, winners, voters))
-    if not a.shape == b.shape == w.shape == v.shape:
-        raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
-    if v.size and v.min() < 0:
-        raise InvalidInput("A voter's code is negative.", code="bad_votes", field="voter")
-    inside = np.isin(a, group.places) & np.isin(b, group.places)
-    i, j = (np.searchsorted(group.places, codes[inside]) for codes in (a, b))
-    meat = _meat(i, j, _POINTS_OF_A[w[inside]] - group.chance[i, j], v[inside], len(group.places))
+    meat = np.zeros_like(group.inverse)
+    for _, scores in VotesByVoter.of(group, GroupVotes.of(group, first, second, winners, voters)).scores():
+        meat += scores.T @ scores
     covariance = (group.inverse @ meat @ group.inverse) * PER_LOG_ODDS**2
     return ClusteredErrors(covariance, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
 
 
-def _meat(i: IntArray, j: IntArray, residual: FloatArray, voters: IntArray, size: int) -> FloatArray:
-    """Σ u uᵀ over voters, a block of voters at a time."""
-    people, who = np.unique(voters, return_inverse=True)
-    meat = np.zeros((size, size))
-    block = min(len(people), max(1, _CELLS // size)) or 1
-    order = np.argsort(who, kind="stable")
-    edges = np.searchsorted(who[order], np.arange(0, len(people) + block, block))
-    for number, (start, stop) in enumerate(pairwise(edges.tolist())):
-        rows = order[start:stop]
-        row = (who[rows] - number * block) * size
-        cells = np.concatenate((row + i[rows], row + j[rows]))
-        weights = np.concatenate((residual[rows], -residual[rows]))
-        scores = np.bincount(cells, weights=weights, minlength=block * size).reshape(block, size)
-        meat += scores.T @ scores
-    return meat
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupVotes:
+    """v votes between models of a rated group, each array (v,); `i` and `j` are rows of the group."""
+
+    i: IntArray
+    j: IntArray
+    winners: IntArray
+    voters: IntArray
+
+    @classmethod
+    def of(cls, group: RatedGroup, first: Codes, second: Codes, winners: Codes, voters: Codes) -> "GroupVotes":
+        """Those of V votes whose models are both in the group. Raises `InvalidInput` as `clustered_errors` does."""
+        a, b, w, v = (np.asarray(codes, dtype=np.int64) for codes in (first, second, winners, voters))
+        if not a.shape == b.shape == w.shape == v.shape:
+            raise InvalidInput("The columns of the votes differ in length.", code="bad_votes")
+        if v.size and v.min() < 0:
+            raise InvalidInput("A voter's code is negative.", code="bad_votes", field="voter")
+        inside = np.isin(a, group.places) & np.isin(b, group.places)
+        i, j = (np.searchsorted(group.places, codes[inside]) for codes in (a, b))
+        return cls(i, j, w[inside], v[inside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VotesByVoter:
+    """Votes among m models in order of the voter; voter number k has those from edges[k] to edges[k + 1]."""
+
+    size: int
+    people: IntArray
+    edges: IntArray
+    i: IntArray
+    j: IntArray
+    residual: FloatArray
+
+    @classmethod
+    def of(cls, group: RatedGroup, votes: GroupVotes) -> "VotesByVoter":
+        order = np.argsort(votes.voters, kind="stable")
+        voters, i, j = votes.voters[order], votes.i[order], votes.j[order]
+        starts = np.flatnonzero(np.diff(voters, prepend=-1))
+        residual = POINTS_OF_A[votes.winners[order]] - group.chance[i, j]
+        return cls(len(group.places), voters[starts], np.append(starts, len(order)), i, j, residual)
+
+    def scores(self) -> Iterator[tuple[int, FloatArray]]:
+        """Blocks of the summed scores u, a row of m a voter, each block with the number of its first voter."""
+        step = max(1, _CELLS // max(self.size, 1))
+        bounds = [*range(0, len(self.people), step), len(self.people)]
+        for start, stop in pairwise(bounds):
+            rows = slice(int(self.edges[start]), int(self.edges[stop]))
+            number = np.repeat(np.arange(stop - start), np.diff(self.edges[start : stop + 1])) * self.size
+            cells = np.concatenate((number + self.i[rows], number + self.j[rows]))
+            weights = np.concatenate((self.residual[rows], -self.residual[rows]))
+            scores = np.asarray(np.bincount(cells, weights, (stop - start) * self.size), dtype=np.float64)
+            yield start, scores.reshape(-1, self.size)
 
 
 def capped(voters: Sequence[Hashable], first: Codes, second: Codes, *, limit: int) -> BoolArray:
