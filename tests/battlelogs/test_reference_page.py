@@ -18,7 +18,7 @@ def words(text: str) -> set[str]:
 def test_every_form_is_listed() -> None:
     (forms,) = re.findall(r"## Forms.*?\n\n(\|.*?)\n\n", PAGE, re.DOTALL)
     listed = set(re.findall(r"^\| `(\w+)`", forms, re.MULTILINE))
-    assert listed == {*LAYOUTS, *(name for name, _, _ in EVENT_LOGS), "empty"}
+    assert listed == {*(layout.name for layout in LAYOUTS), *(name for name, _, _ in EVENT_LOGS), "empty"}
 
 
 def test_every_reason_is_listed_and_no_other() -> None:

@@ -76,10 +76,8 @@ def test_a_bare_cr_ends_an_event_at_once() -> None:
     assert SseParser().feed(b"data: a\r\r") == [SseEvent("a")]
 
 
-def test_retry_is_kept_when_it_is_a_number() -> None:
-    parser = SseParser()
-    parser.feed(b"retry: 1500\nretry: soon\n")
-    assert parser.retry_ms == 1500
+def test_when_to_come_back_is_passed_over() -> None:
+    assert parse(b"retry: 1500\ndata: a\n\n") == [SseEvent("a")]
 
 
 @pytest.mark.parametrize("stream", [b"data: " + b"x" * 100, b"data: 1234567890\n" * 9])

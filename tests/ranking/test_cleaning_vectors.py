@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from tests.ranking.support import Vector, by_name, vector_id, vectors
 
+from agon.ranking.arrays import IntArray
 from agon.ranking.bradley_terry import fit_bradley_terry
 from agon.ranking.cleaning import Cleaned, CleaningRules, RawBattles, clean
 from agon.ranking.columns import CodedText
-from agon.ranking.moments import read_moments, utc_day
+from agon.ranking.moments import read_moments, utc_days
 
 
 def cleaned(battles: list[dict[str, Any]], **rules: Any) -> Cleaned:
@@ -57,15 +58,16 @@ def test_cleaning(vector: Vector) -> None:
         )
 
 
+def dates(days: IntArray) -> list[str]:
+    return [str(day) for day in days.astype("datetime64[D]")]
+
+
 @pytest.mark.parametrize("vector", vectors("day_boundary"), ids=vector_id)
 def test_days_are_utc_days(vector: Vector) -> None:
     moments = read_moments([battle["timestamp"] for battle in vector["battles"]])
-    found = {
-        battle["id"]: utc_day(float(seconds)).isoformat()
-        for battle, seconds in zip(vector["battles"], moments.seconds, strict=True)
-    }
-    assert found == vector["expected"]["day"]
+    ids = [battle["id"] for battle in vector["battles"]]
+    assert dict(zip(ids, dates(utc_days(moments.seconds)), strict=True)) == vector["expected"]["day"]
     battles = cleaned(vector["battles"]).battles
     assert battles is not None
-    days = [utc_day(float(day) * 86_400).isoformat() for day in battles.days()]
+    days = dates(battles.days())
     assert {day: days.count(day) for day in days} == vector["expected"]["battles_per_day"]

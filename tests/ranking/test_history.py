@@ -79,7 +79,6 @@ def test_rolling_counts_are_a_recount(votes: list[tuple[int, str, int]]) -> None
     )
     for name in ("wins", "ties", "both_bad"):
         assert np.array_equal(getattr(rolling.counts, name), getattr(recount, name))
-    assert rolling.last_day == (newest if votes else None)
 
 
 def test_days_pass_without_votes() -> None:
@@ -90,6 +89,7 @@ def test_days_pass_without_votes() -> None:
     rolling.advance(7)
     assert rolling.counts.votes() == 0
     rolling.advance(3)
-    assert rolling.last_day == 7
+    rolling.add(5, PairCounts.from_codes(("x", "y"), [0], [1], [0]))
+    assert rolling.counts.votes() == 0, "the window never goes back"
     with pytest.raises(InvalidInput):
         RollingCounts(0)

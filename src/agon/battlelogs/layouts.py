@@ -52,7 +52,7 @@ def _pairs(name: str, title: str, *columns: str) -> Layout:
     return Layout(name, title, required, pairs.optional, lambda: ByFrame(pairs.read))
 
 
-_LAYOUTS = (
+LAYOUTS = (
     _pairs("hf_140k", "LMArena's 140k release", "evaluation_session_id"),
     _pairs("hf_33k", "LMSYS's 33k conversations", "judge", "openai_moderation"),
     _pairs("hf_100k", "LMArena's 100k release", "judge_hash", "conv_metadata"),
@@ -87,12 +87,11 @@ _LAYOUTS = (
         comparia.Reactions,
     ),
 )
-LAYOUTS = {layout.name: layout for layout in _LAYOUTS}
 
 
 def layout_of(columns: Collection[str]) -> Layout | None:
     """The first layout whose required columns are all there."""
-    return next((layout for layout in _LAYOUTS if set(layout.required) <= set(columns)), None)
+    return next((layout for layout in LAYOUTS if set(layout.required) <= set(columns)), None)
 
 
 def no_layout(source: str, columns: Sequence[str]) -> Unreadable:
@@ -100,7 +99,7 @@ def no_layout(source: str, columns: Sequence[str]) -> Unreadable:
     found = ", ".join(map(_short, columns[:_NAMED])) + (", …" if len(columns) > _NAMED else "")
     if "conversation_pair_id" in columns and "model_a_active_params" in columns:
         return unreadable(source, "no_votes", "It is ComparIA's table of conversations, which holds no votes.")
-    nearest = max(_LAYOUTS, key=lambda layout: _share(layout, columns))
+    nearest = max(LAYOUTS, key=lambda layout: _share(layout, columns))
     missing = [name for name in nearest.required if name not in columns]
     if _share(nearest, columns) <= 1 / len(nearest.required):
         return unreadable(source, "unknown_format", f"It is no battle log that is known. Its columns are: {found}.")

@@ -38,7 +38,6 @@ class SseParser:
         self._data_bytes = 0
         self._event = ""
         self._id = ""
-        self.retry_ms: int | None = None
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Take the next bytes of the stream and return the events they complete."""
@@ -86,9 +85,7 @@ class SseParser:
                 self._event = _decode(value)
             case b"id" if b"\0" not in value:
                 self._id = _decode(value)
-            case b"retry" if value.isdigit():
-                self.retry_ms = int(value)
-            case _:  # comments and fields nobody knows are to be ignored
+            case _:  # nobody comes back to an answer that broke off; comments and unknown fields are to be ignored
                 pass
 
     def _dispatch(self) -> SseEvent | None:

@@ -33,11 +33,6 @@ class RollingCounts:
         """All votes of the window. A model stays in it, without battles, when its last vote falls out."""
         return self._counts
 
-    @property
-    def last_day(self) -> int | None:
-        """The window's last day, since the epoch; None before the first vote."""
-        return self._last
-
     def add(self, day: int, votes: PairCounts) -> None:
         """Counts votes of a UTC day since the epoch: a newer one moves the window on, one before it is left out."""
         self.advance(day)

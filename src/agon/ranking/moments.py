@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from numbers import Real
 from typing import Any
 
@@ -44,11 +44,6 @@ def read_moments(column: "Coded | Sequence[object] | NDArray[Any]") -> Moments:
     gone = np.fromiter(map(missing, values), dtype=np.bool_, count=len(values))
     zoneless = np.array([bare for _, bare in read], dtype=np.bool_)
     return Moments(seconds, np.isnan(seconds) & ~gone, zoneless)
-
-
-def utc_day(seconds: float) -> date:
-    """The UTC day of a moment."""
-    return date.fromordinal(math.floor(seconds / DAY_S) + date(1970, 1, 1).toordinal())
 
 
 def utc_days(seconds: FloatArray) -> IntArray:
