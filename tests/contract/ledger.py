@@ -23,7 +23,7 @@ from agon.core.votes import Ballot, Winner
 
 STRANGER = UUID(int=2)
 SIDES = {Side.A: "north", Side.B: "south"}
-LIMITS = Limits()
+LIMITS = Limits(prompt_chars=8_000, turns=20, answer_tokens=256)
 
 
 def contestant(name: str) -> Contestant:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from agon.dispatch.answer import AnswerRun, SupersededError, Surroundings
 from agon.dispatch.policy import Policy
 from agon.stores.redis.bus import RedisBus
 
+POLICY = Policy(battle_deadline_s=15.0, other_deadline_s=120.0)
 Say = Sequence[str | EngineError | asyncio.Event]
 
 
@@ -59,7 +61,7 @@ class Stage:
         self.conversation = conversation
 
     async def answering(self, engine: Engine, policy: Policy | None = None) -> AnswerRun:
-        around = Surroundings(self.ledger.answers, self.bus, policy or Policy(), time.monotonic)
+        around = Surroundings(self.ledger.answers, self.bus, policy or POLICY, time.monotonic)
         work = await self.ledger.answers.load(ref(self.conversation, Side.A))
         return AnswerRun(work, engine, around)
 
@@ -151,14 +153,14 @@ async def test_stopping_closes_the_engine_and_keeps_the_text(stage: Stage) -> No
 
 async def test_the_deadline_ends_an_answer(stage: Stage) -> None:
     engine = Engine(["Hello", asyncio.Event()])
-    outcome = await (await stage.answering(engine, Policy(battle_deadline_s=0.3))).run()
+    outcome = await (await stage.answering(engine, replace(POLICY, battle_deadline_s=0.3))).run()
     assert (outcome.state, outcome.error) == (AnswerState.FAILED, "deadline")
     assert engine.closed == 1
 
 
 async def test_without_a_deadline_there_is_none(ledger: Ledger, bus: RedisBus) -> None:
     stage = Stage(ledger, bus, await ledger.begin(Kind.CHAT))
-    outcome = await (await stage.answering(Engine(["Hi"]), Policy(other_deadline_s=0.0))).run()
+    outcome = await (await stage.answering(Engine(["Hi"]), replace(POLICY, other_deadline_s=0.0))).run()
     assert outcome.state is AnswerState.DONE
 
 

@@ -107,9 +107,9 @@ class Conversation:
 class Limits:
     """Bounds on what people send."""
 
-    prompt_chars: int = 8_000
-    turns: int = 20
-    answer_tokens: int = 256
+    prompt_chars: int
+    turns: int
+    answer_tokens: int
 
     def check_prompt(self, prompt: str) -> None:
         if not prompt.strip():

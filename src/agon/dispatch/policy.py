@@ -15,8 +15,8 @@ _LEAST_BUDGET_S = 0.5
 class Policy:
     """Deadlines in seconds from the moment the turn was asked; 0 means none."""
 
-    battle_deadline_s: float = 15.0
-    other_deadline_s: float = 120.0
+    battle_deadline_s: float
+    other_deadline_s: float
 
     def remaining_s(self, kind: Kind, age_s: float) -> float | None:
         """Seconds left for an answer of this age; `None` without a deadline."""
