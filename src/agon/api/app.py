@@ -9,6 +9,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from agon.api import errors
+from agon.api.examples import add_examples
 from agon.api.middleware import Guard, Measure
 from agon.api.routes import admin, battles, boards, chat, health
 from agon.bootstrap.gateway import gateway
@@ -43,6 +44,8 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
     for router in (battles.router, boards.router, chat.router, admin.router, health.router):
         app.include_router(router)
     _serve_page(app)
+    describe = app.openapi
+    app.openapi = lambda: add_examples(describe())
     app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
     app.add_middleware(Measure, metrics=measured)
     return app

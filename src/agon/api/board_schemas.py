@@ -2,61 +2,11 @@
 
 from datetime import date
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel
 
 from agon.api.schemas import NoteOut
 from agon.core.board import Board, History, Matrix, Window
 from agon.core.traits import Category
-
-_VIEW: dict[str, JsonValue] = {"window": "30d", "category": "code", "style": False}
-_BOARD: dict[str, JsonValue] = {
-    "name": "main",
-    "view": {**_VIEW, "style": True},
-    "votes": 1234,
-    "updated_at": "2026-01-31T12:00:00.000Z",
-    "min_battles": 30,
-    "rows": [
-        {
-            "model": "smollm2-135m-instruct",
-            "rating": 1034.2,
-            "low": 1010.0,
-            "high": 1058.4,
-            "rank": 1,
-            "battles": 250,
-            "wins": 120,
-            "losses": 70,
-            "ties": 40,
-            "both_bad": 20,
-            "win_rate": 0.6,
-            "elo": None,
-            "ttft_median_ms": 310.0,
-            "notes": [],
-        }
-    ],
-    "categories": [{"category": "latin", "votes": 1100}, {"category": "code", "votes": 420}],
-    "style": [{"feature": "tokens", "points": 61.5, "se": 9.8}],
-    "notes": [],
-}
-_MATRIX: dict[str, JsonValue] = {
-    "name": "main",
-    "view": _VIEW,
-    "votes": 20,
-    "updated_at": "2026-01-31T12:00:00.000Z",
-    "models": ["one", "two"],
-    "battles": [[0, 20], [20, 0]],
-    "observed": [[None, 0.6], [0.4, None]],
-    "predicted": [[None, 0.6], [0.4, None]],
-    "average_observed": [0.6, 0.4],
-    "average_predicted": [0.6, 0.4],
-}
-_HISTORY: dict[str, JsonValue] = {
-    "name": "main",
-    "view": _VIEW,
-    "updated_at": "2026-01-31T12:00:00.000Z",
-    "days": ["2026-01-30", "2026-01-31"],
-    "votes": [180, 200],
-    "series": [{"model": "one", "ratings": [None, 1020.5], "low": [None, 995.0], "high": [None, 1046.0]}],
-}
 
 
 class ViewOut(BaseModel):
@@ -114,8 +64,6 @@ class BoardOut(BaseModel):
     notes: list[NoteOut]
     """What to know about the board as a whole."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_BOARD]})
-
     @classmethod
     def of(cls, board: Board) -> "BoardOut":
         return cls.model_validate(board, from_attributes=True)
@@ -139,8 +87,6 @@ class MatrixOut(BaseModel):
     """What the ratings say."""
     average_observed: list[float | None]
     average_predicted: list[float | None]
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_MATRIX]})
 
     @classmethod
     def of(cls, matrix: Matrix) -> "MatrixOut":
@@ -168,8 +114,6 @@ class RatingHistoryOut(BaseModel):
     """Votes of each day's window."""
     series: list[SeriesOut]
     """In the order of the board."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_HISTORY]})
 
     @classmethod
     def of(cls, history: History) -> "RatingHistoryOut":

@@ -56,20 +56,6 @@ class ErrorBody(BaseModel):
 
     error: ErrorDetail
 
-    model_config = {
-        "json_schema_extra": {
-            "examples": [
-                {
-                    "error": {
-                        "code": "limit_exceeded",
-                        "message": "The prompt has 9000 characters; the limit is 8000.",
-                        "field": "prompt",
-                    }
-                }
-            ]
-        }
-    }
-
 
 def status_of(error: AgonError) -> int:
     by_code = _STATUS_BY_CODE.get(error.code)

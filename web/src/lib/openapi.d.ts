@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 53f3ecf70ba1da0fdb49b2e4c475fd2911ae334d1b207de48813fe626ea1c705. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 25af13ed1dad902006ae0a847b2270fd29a0c70e2f7cbfb4ed8778a0ea384ca2. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -463,6 +463,7 @@ export interface components {
          *         {
          *           "battles": 250,
          *           "both_bad": 20,
+         *           "elo": null,
          *           "high": 1058.4,
          *           "losses": 70,
          *           "low": 1010,
@@ -542,7 +543,19 @@ export interface components {
             prompt: string;
             session_id?: string | null;
         };
-        /** @description A whole answer. */
+        /**
+         * @description A whole answer.
+         * @example {
+         *       "finish_reason": "stop",
+         *       "session_id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "text": "2 + 2 equals 4.",
+         *       "turn": 1,
+         *       "usage": {
+         *         "completion_tokens": 8,
+         *         "prompt_tokens": 31
+         *       }
+         *     }
+         */
         ChatOut: {
             finish_reason: string;
             session_id: string;
@@ -552,7 +565,23 @@ export interface components {
         };
         /** @enum {string} */
         ContestantKind: "embedded" | "openai";
-        /** @description A contestant as an admin sees it. */
+        /**
+         * @description A contestant as an admin sees it.
+         * @example {
+         *       "active": 0,
+         *       "detail": "",
+         *       "engine": "ready",
+         *       "key_env": "MY_MODEL_KEY",
+         *       "kind": "openai",
+         *       "max_concurrent": 64,
+         *       "model": "my-model-v2",
+         *       "name": "my-model",
+         *       "state": "active",
+         *       "url": "http://127.0.0.1:8001/v1",
+         *       "waiting": 0,
+         *       "weight": 1
+         *     }
+         */
         ContestantOut: {
             active: number;
             detail: string;
@@ -567,12 +596,26 @@ export interface components {
             waiting: number;
             weight: number;
         };
-        /** @description What of a contestant is to change; what is left out stays. */
+        /**
+         * @description What of a contestant is to change; what is left out stays.
+         * @example {
+         *       "state": "paused",
+         *       "weight": 0.5
+         *     }
+         */
         ContestantPatch: {
             state?: ("active" | "paused") | null;
             weight?: number | null;
         };
-        /** @description One model. With `url` it is an OpenAI-compatible server, with `weights` it runs inside the runner. */
+        /**
+         * @description One model. With `url` it is an OpenAI-compatible server, with `weights` it runs inside the runner.
+         * @example {
+         *       "key_env": "MY_MODEL_KEY",
+         *       "model": "my-model-v2",
+         *       "name": "my-model",
+         *       "url": "http://127.0.0.1:8001/v1"
+         *     }
+         */
         ContestantSettings: {
             key_env?: string | null;
             /** @default 64 */
@@ -587,10 +630,61 @@ export interface components {
         };
         /** @enum {string} */
         ContestantState: "active" | "paused" | "removed";
+        /**
+         * @example {
+         *       "contestants": [
+         *         {
+         *           "active": 0,
+         *           "detail": "",
+         *           "engine": "ready",
+         *           "key_env": "MY_MODEL_KEY",
+         *           "kind": "openai",
+         *           "max_concurrent": 64,
+         *           "model": "my-model-v2",
+         *           "name": "my-model",
+         *           "state": "active",
+         *           "url": "http://127.0.0.1:8001/v1",
+         *           "waiting": 0,
+         *           "weight": 1
+         *         }
+         *       ]
+         *     }
+         */
         ContestantsOut: {
             contestants: components["schemas"]["ContestantOut"][];
         };
-        /** @description A battle, a side-by-side comparison or a chat. */
+        /**
+         * @description A battle, a side-by-side comparison or a chat.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00Z",
+         *       "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "kind": "battle",
+         *       "models": null,
+         *       "receipt": null,
+         *       "state": "streaming",
+         *       "turns": [
+         *         {
+         *           "answers": {
+         *             "a": {
+         *               "finish_reason": "stop",
+         *               "state": "done",
+         *               "text": "Sunlight meets drops of rain …"
+         *             },
+         *             "b": {
+         *               "finish_reason": null,
+         *               "state": "pending",
+         *               "text": null
+         *             }
+         *           },
+         *           "created_at": "2026-01-31T12:00:00Z",
+         *           "prompt": "Explain rainbows to a child.",
+         *           "turn": 1
+         *         }
+         *       ],
+         *       "void_reason": null,
+         *       "winner": null
+         *     }
+         */
         ConversationOut: {
             /** Format: date-time */
             created_at: string;
@@ -630,7 +724,25 @@ export interface components {
             field?: string | null;
             message: string;
         };
-        /** @description One's own conversations, newest first. */
+        /**
+         * @description One's own conversations, newest first.
+         * @example {
+         *       "conversations": [
+         *         {
+         *           "created_at": "2026-01-31T12:00:00Z",
+         *           "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *           "kind": "battle",
+         *           "models": {
+         *             "a": "smollm2-135m-instruct",
+         *             "b": "qwen2.5-coder-0.5b-instruct"
+         *           },
+         *           "state": "voted",
+         *           "winner": "a"
+         *         }
+         *       ],
+         *       "next": null
+         *     }
+         */
         HistoryOut: {
             conversations: components["schemas"]["SummaryOut"][];
             next: string | null;
@@ -718,6 +830,17 @@ export interface components {
             /** @enum {string} */
             state: "ready" | "loading" | "failed" | "paused";
         };
+        /**
+         * @example {
+         *       "models": [
+         *         {
+         *           "kind": "embedded",
+         *           "name": "smollm2-135m-instruct",
+         *           "state": "ready"
+         *         }
+         *       ]
+         *     }
+         */
         ModelsOut: {
             models: components["schemas"]["ModelOut"][];
         };
@@ -781,7 +904,12 @@ export interface components {
             view: components["schemas"]["ViewOut"];
             votes: number[];
         };
-        /** @description Which side to generate again. */
+        /**
+         * @description Which side to generate again.
+         * @example {
+         *       "side": "b"
+         *     }
+         */
         RegenerateBody: {
             side: components["schemas"]["Side"];
         };
@@ -794,13 +922,40 @@ export interface components {
         };
         /** @enum {string} */
         Side: "a" | "b";
-        /** @description A prompt for two named models. */
+        /**
+         * @description A prompt for two named models.
+         * @example {
+         *       "models": {
+         *         "a": "smollm2-135m-instruct",
+         *         "b": "qwen2.5-coder-0.5b-instruct"
+         *       },
+         *       "prompt": "Explain rainbows to a child."
+         *     }
+         */
         SideBySideBody: {
             models: components["schemas"]["NamedModels"];
             /** @example Explain rainbows to a child. */
             prompt: string;
         };
-        /** @description What a page needs to know before anything else. */
+        /**
+         * @description What a page needs to know before anything else.
+         * @example {
+         *       "contestants": {
+         *         "failed": 0,
+         *         "loading": 0,
+         *         "paused": 0,
+         *         "ready": 2
+         *       },
+         *       "limits": {
+         *         "answer_tokens": 160,
+         *         "prompt_chars": 8000,
+         *         "turns": 20
+         *       },
+         *       "name": "Agon",
+         *       "notices": [],
+         *       "ready": true
+         *     }
+         */
         StatusOut: {
             contestants: {
                 ready?: number;
@@ -862,7 +1017,18 @@ export interface components {
             /** @example a */
             winner: components["schemas"]["Winner"];
         };
-        /** @description A vote that the ledger holds. */
+        /**
+         * @description A vote that the ledger holds.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00Z",
+         *       "models": {
+         *         "a": "smollm2-135m-instruct",
+         *         "b": "qwen2.5-coder-0.5b-instruct"
+         *       },
+         *       "receipt": "5493b177-b8b7-4483-9aa0-b8dc409546bf",
+         *       "winner": "a"
+         *     }
+         */
         VoteOut: {
             /** Format: date-time */
             created_at: string;
