@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 
 from agon import config
 from agon.api import board_schemas, errors, schemas
 from agon.api.app import create_app
 from agon.config import Settings
+from agon.telemetry import Metrics
 
-DOCUMENT: dict[str, Any] = create_app(Settings()).openapi()
+DOCUMENT: dict[str, Any] = create_app(Settings(), Metrics(CollectorRegistry())).openapi()
 PLAIN = {"HTTPValidationError"}
 
 

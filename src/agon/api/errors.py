@@ -16,7 +16,6 @@ from agon.core.errors import (
     Busy,
     Conflict,
     InvalidInput,
-    LimitExceeded,
     NotAllowed,
     NotFound,
     Unavailable,
@@ -24,9 +23,8 @@ from agon.core.errors import (
 
 log = logging.getLogger(__name__)
 
-# The first that fits counts, so the narrower come first.
+# The first that fits counts, so Busy comes before what it is a kind of.
 _STATUS: tuple[tuple[type[AgonError], int], ...] = (
-    (LimitExceeded, 422),
     (InvalidInput, 422),
     (NotFound, 404),
     (Conflict, 409),

@@ -34,7 +34,7 @@ class LlamaCppOptions:
 
     n_threads: int = 1
     """One an engine on a small machine: more wait for each other whenever the cores have other work."""
-    n_parallel: int = 3
+    n_parallel: int = 2
     """Answers at a time."""
     n_ctx_per_slot: int = 2048
     n_batch: int = 32
