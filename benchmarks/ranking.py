@@ -36,7 +36,7 @@ class Size:
 
     @property
     def log(self) -> Path:
-        return FOLDER / f"{self.models}x{self.rows}.parquet"
+        return FOLDER / f"{self.models}x{self.rows}{'-style' if self.style else ''}.parquet"
 
     @property
     def codes(self) -> Path:
