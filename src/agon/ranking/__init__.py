@@ -14,31 +14,37 @@ rank  model  rating    95 % interval  votes  win rate  notes
 3
 """
 
-from agon.ranking.battles import CodedBattles
-from agon.ranking.bootstrap import Bootstrap, bootstrap_battles, bootstrap_voters
-from agon.ranking.bradley_terry import Anchor, BradleyTerry, Gap, RatedGroup, fit_bradley_terry
-from agon.ranking.categories import CategoryBoard, category_boards
-from agon.ranking.cleaning import Cleaned, Cleaner, clean
-from agon.ranking.columns import Coded
-from agon.ranking.diagnostics import DriftTest, VoterInfluence, drift_between, drift_test, voter_influence
-from agon.ranking.elo import EloRules, EloState, VoteKey, elo_in_order, elo_pass
-from agon.ranking.goodness import GoodnessOfFit, goodness_of_fit
-from agon.ranking.history import RatingHistory, RollingCounts, rating_history
-from agon.ranking.intervals import ProfileLimits, profile_limits
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+# Bears the name of its module, which would be found in its place if that were imported first.
 from agon.ranking.leaderboard import Leaderboard, Note, NoteCode, Row, leaderboard
-from agon.ranking.live import LiveRatings
-from agon.ranking.matrices import WinMatrix, win_matrix
-from agon.ranking.methods import BoardOptions, Method, MethodBoard, Ties, board_of
-from agon.ranking.notebook import Ranking, rank, rank_raw
-from agon.ranking.outcomes import PairCounts
-from agon.ranking.ranks import SimultaneousRanks, difference_ranks, overlap_ranks, simultaneous_ranks
-from agon.ranking.raw import CleaningRules, RawBattles
-from agon.ranking.rejects import CleaningReport, Notice, Reason, Rejection
-from agon.ranking.sequences import Span, gap_sequence, rating_sequence, win_rate_sequence
-from agon.ranking.spellings import NUMERIC_WINNERS, WINNER_SPELLINGS
-from agon.ranking.style import RawStyle, StyleFit, fit_style, style_differences
-from agon.ranking.ties import TieFit, TieModel, fit_ties
-from agon.ranking.voters import ClusteredErrors, capped, clustered_errors
+
+if TYPE_CHECKING:
+    from agon.ranking.battles import CodedBattles
+    from agon.ranking.bootstrap import Bootstrap, bootstrap_battles, bootstrap_voters
+    from agon.ranking.bradley_terry import Anchor, BradleyTerry, Gap, RatedGroup, fit_bradley_terry
+    from agon.ranking.categories import CategoryBoard, category_boards
+    from agon.ranking.cleaning import Cleaned, Cleaner, clean
+    from agon.ranking.columns import Coded
+    from agon.ranking.diagnostics import DriftTest, VoterInfluence, drift_between, drift_test, voter_influence
+    from agon.ranking.elo import EloRules, EloState, VoteKey, elo_in_order, elo_pass
+    from agon.ranking.goodness import GoodnessOfFit, goodness_of_fit
+    from agon.ranking.history import RatingHistory, RollingCounts, rating_history
+    from agon.ranking.intervals import ProfileLimits, profile_limits
+    from agon.ranking.live import LiveRatings
+    from agon.ranking.matrices import WinMatrix, win_matrix
+    from agon.ranking.methods import BoardOptions, Method, MethodBoard, Ties, board_of
+    from agon.ranking.notebook import Ranking, rank, rank_raw
+    from agon.ranking.outcomes import PairCounts
+    from agon.ranking.ranks import SimultaneousRanks, difference_ranks, overlap_ranks, simultaneous_ranks
+    from agon.ranking.raw import CleaningRules, RawBattles
+    from agon.ranking.rejects import CleaningReport, Notice, Reason, Rejection
+    from agon.ranking.sequences import Span, gap_sequence, rating_sequence, win_rate_sequence
+    from agon.ranking.spellings import NUMERIC_WINNERS, WINNER_SPELLINGS
+    from agon.ranking.style import RawStyle, StyleFit, fit_style, style_differences
+    from agon.ranking.ties import TieFit, TieModel, fit_ties
+    from agon.ranking.voters import ClusteredErrors, capped, clustered_errors
 
 __all__ = [
     "NUMERIC_WINNERS",
@@ -117,3 +123,44 @@ __all__ = [
     "win_matrix",
     "win_rate_sequence",
 ]
+
+_PARTS = {
+    "battles": "CodedBattles",
+    "bootstrap": "Bootstrap bootstrap_battles bootstrap_voters",
+    "bradley_terry": "Anchor BradleyTerry Gap RatedGroup fit_bradley_terry",
+    "categories": "CategoryBoard category_boards",
+    "cleaning": "Cleaned Cleaner clean",
+    "columns": "Coded",
+    "diagnostics": "DriftTest VoterInfluence drift_between drift_test voter_influence",
+    "elo": "EloRules EloState VoteKey elo_in_order elo_pass",
+    "goodness": "GoodnessOfFit goodness_of_fit",
+    "history": "RatingHistory RollingCounts rating_history",
+    "intervals": "ProfileLimits profile_limits",
+    "live": "LiveRatings",
+    "matrices": "WinMatrix win_matrix",
+    "methods": "BoardOptions Method MethodBoard Ties board_of",
+    "notebook": "Ranking rank rank_raw",
+    "outcomes": "PairCounts",
+    "ranks": "SimultaneousRanks difference_ranks overlap_ranks simultaneous_ranks",
+    "raw": "CleaningRules RawBattles",
+    "rejects": "CleaningReport Notice Reason Rejection",
+    "sequences": "Span gap_sequence rating_sequence win_rate_sequence",
+    "spellings": "NUMERIC_WINNERS WINNER_SPELLINGS",
+    "style": "RawStyle StyleFit fit_style style_differences",
+    "ties": "TieFit TieModel fit_ties",
+    "voters": "ClusteredErrors capped clustered_errors",
+}
+_HOMES = {name: part for part, names in _PARTS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Imports a part when it is first asked for, so that no command waits for what it does not use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,21 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agon.core.errors import InvalidInput
 from agon.ranking.arrays import FloatArray, IntArray, listed
 from agon.ranking.battles import CodedBattles
-from agon.ranking.bootstrap import Bootstrap, bootstrap_battles, bootstrap_voters
 from agon.ranking.bradley_terry import Anchor, RatedGroup
 from agon.ranking.elo import EloRules, elo_in_order
 from agon.ranking.leaderboard import MIN_BATTLES, Leaderboard, Row, leaderboard, ordered
 from agon.ranking.outcomes import PairCounts
 from agon.ranking.ranks import Z95, overlap_ranks
 from agon.ranking.style import StyleFit, fit_style
-from agon.ranking.ties import TieFit, TieModel, fit_ties
 from agon.ranking.voters import clustered_errors
+
+# What only some boards need is imported by them alone; to name a type of numpy.random unquoted would import that too.
+if TYPE_CHECKING:
+    from agon.ranking.bootstrap import Bootstrap
+    from agon.ranking.ties import TieFit
 
 
 class Method(StrEnum):
@@ -76,9 +80,9 @@ class MethodBoard:
     """A board and the fit beyond Bradley-Terry behind it, if there is one."""
 
     board: Leaderboard
-    ties: TieFit | None = None
+    ties: "TieFit | None" = None
     style: StyleFit | None = None
-    bootstrap: Bootstrap | None = None
+    bootstrap: "Bootstrap | None" = None
 
 
 def board_of(
@@ -86,7 +90,7 @@ def board_of(
     options: BoardOptions | None = None,
     *,
     battles: CodedBattles | None = None,
-    rng: np.random.Generator | None = None,
+    rng: "np.random.Generator | None" = None,
 ) -> MethodBoard:
     """The board of these counts; `battles` are the very rows they count, for what needs rows.
 
@@ -95,6 +99,8 @@ def board_of(
     how = options or BoardOptions()
     plain = leaderboard(counts, anchor=how.anchor, min_battles=how.min_battles, drop_ties=how.ties is Ties.DROP)
     if how.method in (Method.DAVIDSON, Method.RAO_KUPPER):
+        from agon.ranking.ties import TieModel, fit_ties
+
         fit = fit_ties(counts, TieModel(how.method.value))
         return MethodBoard(
             _rerated(plain, _Numbers(fit.places, fit.ratings[fit.places], fit.covariance), how), ties=fit
@@ -228,13 +234,15 @@ def _bootstrapped(
     counts: PairCounts,
     how: BoardOptions,
     battles: CodedBattles | None,
-    rng: np.random.Generator | None,
+    rng: "np.random.Generator | None",
 ) -> MethodBoard:
     if rng is None:
         raise InvalidInput("A bootstrap needs a generator of random numbers.", code="generator_needed", field="rng")
     group = _main(board)
     if group is None:
         return MethodBoard(board)
+    from agon.ranking.bootstrap import bootstrap_battles, bootstrap_voters
+
     if how.by_voter and battles is not None:
         columns = battles.first, battles.second, battles.winners, _voters(battles)
         found = bootstrap_voters(group, *columns, rng=rng, rounds=how.bootstrap)

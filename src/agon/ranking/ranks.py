@@ -45,7 +45,7 @@ class SimultaneousRanks:
 
 
 def simultaneous_ranks(
-    group: RatedGroup, rng: np.random.Generator, *, level: float = 0.95, draws: int = _DRAWS
+    group: RatedGroup, rng: "np.random.Generator", *, level: float = 0.95, draws: int = _DRAWS
 ) -> SimultaneousRanks:
     """Ranks after a max-t correction for all m(m-1)/2 differences.
 
@@ -75,7 +75,7 @@ def _ahead(group: RatedGroup, z: float) -> np.typing.NDArray[np.bool_]:
     return ahead
 
 
-def _critical(covariance: FloatArray, rng: np.random.Generator, level: float, draws: int) -> float:
+def _critical(covariance: FloatArray, rng: "np.random.Generator", level: float, draws: int) -> float:
     first, second = np.triu_indices(len(covariance), 1)
     error = _errors(covariance)[first, second]
     known = error > 0

@@ -66,7 +66,7 @@ def standings_of(cleaned: Cleaned, options: BoardOptions, *, seed: int) -> Stand
     if not cleaned.report.rows:
         # No votes lack nothing: an empty log has an empty board by any method.
         options = BoardOptions(min_battles=options.min_battles)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed) if options.bootstrap else None
     battles = _telling(cleaned.battles) if options.style else cleaned.battles
     details = board_of(cleaned.counts, options, battles=battles, rng=rng)
     return Standings(options, seed, cleaned.counts, battles, details, _errors(options, details, battles))
