@@ -15,8 +15,9 @@ from agon.ranking.voters import clustered_errors
 STRENGTHS = np.linspace(-0.8, 0.8, 6)
 
 
-def test_the_spread_is_the_robust_error() -> None:
-    counts = draw_votes(1, STRENGTHS, 4000).counts()
+@pytest.mark.parametrize("battles", [4000, 40_000], ids=["multinomial", "poisson"])
+def test_the_spread_is_the_robust_error(battles: int) -> None:
+    counts = draw_votes(1, STRENGTHS, battles).counts()
     (group,) = fit_bradley_terry(counts).groups
     found = bootstrap_battles(counts, group, rng=np.random.default_rng(1))
     assert found.finite == 1000
