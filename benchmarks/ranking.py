@@ -21,6 +21,9 @@ FOLDER = ROOT / "build" / "ranking"
 REQUIREMENTS = ROOT / "benchmarks" / "requirements-ranking.txt"
 PEERS = ROOT / "benchmarks" / "ranking_peers.py"
 ROUNDS = 1000
+OUR_RUNS = 3
+BYTECODE = {"PYTHONPYCACHEPREFIX": str(FOLDER / "bytecode")}
+"""Where Agon's compiled modules are kept, as those of the installed peers are, whatever the checkout does with them."""
 LIMIT_S = 900.0
 """After this long a peer is given up, and the benchmark with it."""
 
@@ -87,14 +90,18 @@ class Machine:
         self._peers_python = peers_python
 
     def ours(self, log: Path, *words: str) -> Ran:
-        return run([sys.executable, "-m", "agon.cli", "rank", *words, str(log)])
+        return run([sys.executable, "-m", "agon.cli", "rank", *words, str(log)], BYTECODE)
+
+    def our_median(self, log: Path) -> Ran:
+        """The median of some runs, since one is so short that it says little of a busy machine."""
+        return sorted((self.ours(log) for _ in range(OUR_RUNS)), key=lambda ran: ran.seconds)[OUR_RUNS // 2]
 
     def peer(self, name: str, log: Path) -> Ran:
         return run([str(self._peers_python), str(PEERS), name, "file", str(log)])
 
     def our_core(self, task: str, size: Size) -> tuple[float, list[float]]:
         # As `agon rank` sets it.
-        environment = {"OPENBLAS_NUM_THREADS": "1"}
+        environment = {"OPENBLAS_NUM_THREADS": "1"} | BYTECODE
         return timing(run([sys.executable, "-m", "benchmarks.ranking_core", task, str(size.codes)], environment))
 
     def peer_core(self, name: str, task: str, size: Size, rounds: int = 0) -> tuple[float, list[float]]:
@@ -103,9 +110,12 @@ class Machine:
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Ran:
     """Runs a command to its end: the time until it is gone, and the most memory it held, as the system counts both."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
-        child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output, env=os.environ | (environment or {}))
+        child = subprocess.Popen(
+            command, cwd=ROOT, stdout=output, stderr=output, env=inherited | dict(environment or {})
+        )
         usage = _await(child, start + LIMIT_S)
         seconds = time.perf_counter() - start
         output.seek(0)
@@ -149,7 +159,11 @@ def prepared(plan: Plan) -> Machine:
             console.print(f"Drawing {size} battles …")
             words = [str(size.models), str(size.rows), str(size.log), "style" if size.style else "plain"]
             run([sys.executable, "-m", "benchmarks.ranking_data", *words])
-    return Machine(folder / "bin" / "python")
+    machine = Machine(folder / "bin" / "python")
+    # Compiles ours.
+    machine.ours(plan.small.log)
+    machine.our_core("board", plan.small)
+    return machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +186,7 @@ def file_to_table(machine: Machine, size: Size, repeats: int, peers: Mapping[str
     """Whole processes in turn; `peers` says how many repeats each of them takes part in."""
     times, memory = (Series([], {name: [] for name in peers}) for _ in range(2))
     for repeat in range(repeats):
-        mine = machine.ours(size.log)
+        mine = machine.our_median(size.log)
         times.ours.append(mine.seconds)
         memory.ours.append(mine.peak_mb)
         for name in (name for name, most in peers.items() if repeat < most):
@@ -248,7 +262,7 @@ def contests(size: str, plan: Plan) -> list[tuple[Contest, int]]:
 
 def growth(machine: Machine, plan: Plan, repeats: int) -> list[Claim]:
     """What ten times the rows take of ours, in time and memory."""
-    large, small = ([machine.ours(size.log) for _ in range(repeats)] for size in (plan.tenfold, plan.small))
+    large, small = ([machine.our_median(size.log) for _ in range(repeats)] for size in (plan.tenfold, plan.small))
     what = f"agon rank on {plan.tenfold} over {plan.small}"
     return [
         compare(f"seconds, {what}", [ran.seconds for ran in large], [ran.seconds for ran in small]),
@@ -260,7 +274,7 @@ def passes(machine: Machine, size: Size, repeats: int) -> list[Fact]:
     """Ours in passes over the codes of all battles, 5 bytes each, at the speed of memory."""
     once = statistics.median(machine.our_core("memory_pass", size)[0] for _ in range(repeats))
     board = statistics.median(machine.our_core("board", size)[0] for _ in range(repeats))
-    whole = statistics.median(machine.ours(size.log).seconds for _ in range(repeats))
+    whole = statistics.median(machine.our_median(size.log).seconds for _ in range(repeats))
     return [
         Fact(f"{size}: one pass over the codes at the speed of memory", once * 1e3, "ms"),
         Fact(f"{size}: codes to ratings with intervals", board * 1e3, "ms"),
