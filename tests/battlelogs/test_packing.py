@@ -21,6 +21,7 @@ from tests.battlelogs.logs import DATA, read
 from agon.battlelogs.faults import Unreadable
 from agon.battlelogs.jsontext import Record, elements, lines
 from agon.battlelogs.readings import Fault
+from agon.cli import main
 from agon.ranking.cleaning import CleaningRules
 
 CSV = DATA / "evalica/food.csv"
@@ -227,3 +228,16 @@ def test_what_stands_behind_an_array_is_a_fault() -> None:
     *_, last = elements(io.BytesIO(b'[{"a": 1}]\n[{"a": 2}]'))
     assert isinstance(last, Fault)
     assert (last.row, last.reason) == (1, "invalid_json")
+
+
+def test_a_short_row_that_is_no_utf8_is_one_rejected_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = b"x,y,model_a\n" * 200_000
+    log = tmp_path / "large.csv"
+    log.write_bytes(b"model_a,model_b,winner\n" + good + b"z,\xff\xfe\n" + b"\xffx,y,model_a\n" + good)
+    assert main(["rank", "--format", "json", str(log)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["model"] for row in found["rows"]} == {"x", "y"}
+    assert [(row["row"], row["reason"]) for row in found["rejected"]] == [
+        (200_000, "bad_row"),
+        (200_001, "invalid_utf8"),
+    ]

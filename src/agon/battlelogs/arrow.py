@@ -11,7 +11,7 @@ from agon.battlelogs.faults import unreadable
 from agon.battlelogs.jsontext import Record
 from agon.battlelogs.readings import Fault
 from agon.battlelogs.rows import Frame
-from agon.battlelogs.sources import Source, seekable
+from agon.battlelogs.sources import Source, mended, seekable
 from agon.battlelogs.style import METADATA
 from agon.ranking.columns import Coded, Column
 
@@ -75,7 +75,7 @@ def delimited(source: Source, delimiter: str, header: Sequence[str], names: Sequ
     }
     start = 0
     with _translated(source.name, "bad_table", "It cannot be read as a table"):
-        for batch in pcsv.open_csv(pa.PythonFile(source.stream, mode="r"), **options):
+        for batch in pcsv.open_csv(pa.PythonFile(mended(source.stream), mode="r"), **options):
             # Rows are numbered as they stand in the file, so those left out leave gaps.
             faults = tuple(
                 Fault(row.number - 2, "bad_row", f"{row.actual_columns} fields instead of {row.expected_columns}")

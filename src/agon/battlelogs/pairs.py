@@ -170,10 +170,10 @@ def _reason(value: object) -> str | None:
 
 
 def _not_text(value: object) -> str | None:
-    """Bytes that are no UTF-8 come as lone surrogates, which no output could show."""
+    """Bytes that are no UTF-8 come as lone surrogates, or as the sign that stands for such bytes."""
     if not isinstance(value, str) or value.isascii():
         return None
-    return "invalid_utf8" if any("\ud800" <= sign <= "\udfff" for sign in value) else None
+    return "invalid_utf8" if any("\ud800" <= sign <= "\udfff" or sign == "\ufffd" for sign in value) else None
 
 
 def _coded_or_none(column: Column | None) -> Coded | None:

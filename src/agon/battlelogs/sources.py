@@ -97,7 +97,7 @@ def _unpacked(name: str, file: BinaryIO, progress: Progress) -> tuple[bytes, Bin
         stream.read(len(codecs.BOM_UTF8))
         return *_with_head(stream, _BLOCK_BYTES), False
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        recoded = cast("BinaryIO", io.BufferedReader(_FromUtf16(stream), _BLOCK_BYTES))
+        recoded = cast("BinaryIO", io.BufferedReader(_Recoded(stream, "utf-16"), _BLOCK_BYTES))
         return *_with_head(recoded, _BLOCK_BYTES), False
     return head, stream, opener is None
 
@@ -151,12 +151,17 @@ class _Joined(io.RawIOBase):
         return len(block)
 
 
-class _FromUtf16(io.RawIOBase):
-    """UTF-16 as UTF-8. Raises `UnicodeDecodeError` where it is neither."""
+def mended(stream: BinaryIO) -> BinaryIO:
+    """The stream with U+FFFD for whatever is no UTF-8, for a reader that gives up there."""
+    return cast("BinaryIO", io.BufferedReader(_Recoded(stream, "utf-8", "replace"), _BLOCK_BYTES))
 
-    def __init__(self, stream: BinaryIO) -> None:
+
+class _Recoded(io.RawIOBase):
+    """A text of some encoding as UTF-8. With `strict` it raises `UnicodeDecodeError` where it is not of that."""
+
+    def __init__(self, stream: BinaryIO, encoding: str, errors: str = "strict") -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors)
         self._ready = b""
 
     def readable(self) -> bool:
