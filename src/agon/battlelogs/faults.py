@@ -11,7 +11,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
         "invalid_json": "The line is no JSON.",
         "truncated_json": "The text breaks off in the middle of a value.",
         "nul_bytes": "The line holds NUL bytes, as a disk that filled up leaves them.",
-        "invalid_utf8": "The text is not UTF-8.",
+        "invalid_utf8": "The text is not UTF-8, or has lost characters (U+FFFD) already.",
         "line_too_long": "The line is longer than 256 MiB.",
         "not_an_object": "It is no object with named values.",
         "bad_row": "It has more or fewer fields than the header.",
