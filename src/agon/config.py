@@ -86,6 +86,8 @@ class ContestantSettings(_Section):
 
     name: ContestantName
     url: HttpUrl | None = None
+    urls: tuple[HttpUrl, ...] = ()
+    """Several servers of the same model, in place of `url`: its replicas."""
     model: str | None = Field(default=None, min_length=1, max_length=500)
     key_env: EnvName | None = None
     weights: str | None = Field(default=None, min_length=1, max_length=2000)
@@ -94,14 +96,25 @@ class ContestantSettings(_Section):
     """What the digest of the weights must be."""
     weight: float = Field(default=1.0, ge=0)
     max_concurrent: int = Field(default=64, ge=1)
+    """Answers at the same time, on each server."""
+    prefill: bool = False
+    """Whether the servers go on with a begun answer that is the last message (vLLM and llama.cpp do)."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        return self.urls if self.url is None else (self.url,)
 
     @model_validator(mode="after")
     def _one_source(self) -> "ContestantSettings":
-        if (self.url is None) == (self.weights is None):
+        if self.url is not None and self.urls:
+            raise ValueError("give either url or urls, not both")
+        if len(set(self.urls)) < len(self.urls):
+            raise ValueError("urls names a server twice")
+        if bool(self.servers) == (self.weights is not None):
             raise ValueError("give either url (an OpenAI-compatible server) or weights (a model to run here)")
         if self.key_env is not None and self.key_env.startswith("AGON_"):
             raise ValueError("key_env may not name one of Agon's own variables")
-        if self.url is not None and self.sha256 is not None:
+        if self.servers and self.sha256 is not None:
             raise ValueError("sha256 belongs to weights, not to a url")
         if self.weights is not None and (self.key_env is not None or self.model is not None):
             raise ValueError("model and key_env belong to a url, not to weights")

@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 from agon.core.contestants import Contestant, ContestantKind
 from agon.core.conversation import AnswerState, Conversation, Kind, Limits, Side, check_new_turn
+from agon.core.placement import AnswerRef
 from agon.core.ports import (
     AddTurn,
     AnswerLedger,
-    AnswerRef,
     CastVote,
     Change,
     ContestantLedger,
@@ -27,7 +27,7 @@ LIMITS = Limits(prompt_chars=8_000, turns=20, answer_tokens=256)
 
 
 def contestant(name: str) -> Contestant:
-    return Contestant(name, ContestantKind.OPENAI, f"{name}-model", "http://127.0.0.1:1")
+    return Contestant(name, ContestantKind.OPENAI, f"{name}-model", ("http://127.0.0.1:1",))
 
 
 def new(

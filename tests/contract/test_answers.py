@@ -9,7 +9,8 @@ from tests.contract.ledger import Ledger, add_turn, done, failed, ref
 from agon.core.conversation import AnswerState, ConversationState, Kind, Side
 from agon.core.errors import NotFound
 from agon.core.generation import Message
-from agon.core.ports import AnswerRef, Outcome
+from agon.core.placement import AnswerRef
+from agon.core.ports import Outcome
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.database import Database
 

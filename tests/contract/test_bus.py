@@ -11,7 +11,7 @@ from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.errors import Unavailable
 from agon.core.events import Event, Packet, Settled, Void
-from agon.core.ports import AnswerRef
+from agon.core.placement import AnswerRef
 from agon.stores.redis.bus import RedisBus
 from agon.stores.redis.client import Client, Keys
 

@@ -31,7 +31,7 @@ class StillEngine:
 
 
 def contestant(name: str) -> Contestant:
-    return Contestant(name, ContestantKind.OPENAI, name, url="http://127.0.0.1:1")
+    return Contestant(name, ContestantKind.OPENAI, name, urls=("http://127.0.0.1:1",))
 
 
 class Bench:
@@ -95,10 +95,10 @@ async def test_what_leaves_the_roster_finishes_its_answers_first(bench: Bench) -
 async def test_a_new_weight_keeps_the_engine_and_a_new_address_does_not(bench: Bench) -> None:
     await bench.pool.match([contestant("good")])
     first = bench.engines["good"]
-    heavier = Contestant("good", ContestantKind.OPENAI, "good", url="http://127.0.0.1:1", weight=3.0)
+    heavier = Contestant("good", ContestantKind.OPENAI, "good", urls=("http://127.0.0.1:1",), weight=3.0)
     await bench.pool.match([heavier])
     assert bench.engines["good"] is first
-    moved = Contestant("good", ContestantKind.OPENAI, "good", url="http://127.0.0.1:2")
+    moved = Contestant("good", ContestantKind.OPENAI, "good", urls=("http://127.0.0.1:2",))
     await bench.pool.match([moved])
     assert bench.engines["good"] is not first
     await bench.until(lambda: first.is_closed)

@@ -63,7 +63,7 @@ async def test_a_contestant_is_seen_with_its_engine_but_without_its_key(stage: S
     assert set(listed) == set(NAMES)
     for name, model in NAMES.items():
         one = listed[name]
-        assert (one["model"], one["url"], one["key_env"]) == (model, stage.engine.url, KEY_ENV)
+        assert (one["model"], one["urls"], one["key_env"]) == (model, [stage.engine.url], KEY_ENV)
         assert (one["engine"], one["state"], one["weight"], one["kind"]) == ("ready", "active", 1.0, "openai")
     assert ENGINE_KEY not in response.text
 

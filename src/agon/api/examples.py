@@ -67,7 +67,7 @@ _CONTESTANT: dict[str, JsonValue] = {
     "name": "my-model",
     "kind": "openai",
     "model": "my-model-v2",
-    "url": "http://127.0.0.1:8001/v1",
+    "urls": ["http://127.0.0.1:8001/v1"],
     "key_env": "MY_MODEL_KEY",
     "weight": 1.0,
     "max_concurrent": 64,

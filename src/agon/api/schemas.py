@@ -73,7 +73,7 @@ class RegenerateBody(_Body):
 class AnswerOut(BaseModel):
     """One side's answer to one turn."""
 
-    state: Literal["pending", "done", "stopped", "failed"]
+    state: Literal["pending", "done", "stopped", "failed", "forfeited"]
     text: str | None
     """`null` while pending: the events carry it."""
     finish_reason: str | None
@@ -233,7 +233,7 @@ class ContestantOut(BaseModel):
     name: str
     kind: ContestantKind
     model: str
-    url: str | None
+    urls: list[str]
     key_env: str | None
     weight: float
     max_concurrent: int
@@ -250,7 +250,7 @@ class ContestantOut(BaseModel):
             name=contestant.name,
             kind=contestant.kind,
             model=contestant.model,
-            url=contestant.url,
+            urls=list(contestant.urls),
             key_env=contestant.key_env,
             weight=contestant.weight,
             max_concurrent=contestant.max_concurrent,
@@ -281,9 +281,9 @@ def shown_state(entry: RosterEntry) -> Literal["ready", "loading", "failed", "pa
     if entry.contestant.state is ContestantState.PAUSED:
         return "paused"
     match entry.engine.state:
-        case EngineState.READY:
+        case EngineState.READY | EngineState.COLD | EngineState.EJECTED:
             return "ready"
         case EngineState.LOADING | EngineState.UNKNOWN:
             return "loading"
-        case EngineState.FAILED:
+        case EngineState.FAILED | EngineState.DRAINING:
             return "failed"

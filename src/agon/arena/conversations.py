@@ -20,10 +20,10 @@ from agon.core.conversation import (
 from agon.core.errors import Busy, Conflict, InvalidInput, NotFound, Unavailable
 from agon.core.events import Follower, Position, Sent, Settled
 from agon.core.pairing import choose_pair
+from agon.core.placement import AnswerRef
 from agon.core.ports import (
     AddTurn,
     AnswerLedger,
-    AnswerRef,
     Bus,
     CastVote,
     Change,

@@ -99,19 +99,20 @@ def tell_operator(subject: str, words: str) -> None:
 
 def contestant_of(entry: ContestantSettings, settings: Settings, origin: Origin) -> Contestant:
     """A contestant as it is configured, or as an admin describes it. Raises `InvalidInput`, naming the field."""
-    embedded = entry.url is None
-    if entry.url is not None:
-        chat_url(entry.url)
-    elif entry.weights is not None:
+    for url in entry.servers:
+        chat_url(url)
+    embedded = not entry.servers
+    if entry.weights is not None:
         weights_of(entry.name, entry.weights, entry.sha256)
     return Contestant(
         name=entry.name,
         kind=ContestantKind.EMBEDDED if embedded else ContestantKind.OPENAI,
         model=entry.weights or entry.model or entry.name,
-        url=entry.url,
+        urls=entry.servers,
         key_env=entry.key_env,
         sha256=entry.sha256,
         weight=entry.weight,
         max_concurrent=settings.engine.slots if embedded else entry.max_concurrent,
+        prefill=embedded or entry.prefill,
         origin=origin,
     )

@@ -61,7 +61,7 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
 
 def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
     """How a contestant's engine is made."""
-    embedded = sum(entry.url is None for entry in settings.contestants) or len(default_contestants())
+    embedded = sum(not entry.servers for entry in settings.contestants) or len(default_contestants())
     options = llamacpp_options(settings, engines=embedded)
 
     def make(contestant: Contestant, progress: Callable[[str], None]) -> Engine:
@@ -69,11 +69,11 @@ def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
             progress(words)
             tell_operator(contestant.name, words)
 
-        if contestant.url is None:
+        if not contestant.urls:
             found = weights_of(contestant.name, contestant.model, contestant.sha256)
             return EmbeddedEngine(contestant.name, found, weights, options, say)
         return OpenAiEngine(
-            contestant.url,
+            contestant.urls[0],
             contestant.model,
             api_key=_key(contestant.key_env),
             max_connections=contestant.max_concurrent + 1,

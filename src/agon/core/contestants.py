@@ -33,7 +33,8 @@ class Contestant:
     kind: ContestantKind
     model: str
     """The model's name at its server, or the weights' name or path."""
-    url: str | None = None
+    urls: tuple[str, ...] = ()
+    """Servers that answer for it, each a replica; none for a model that runs inside the runner."""
     key_env: str | None = None
     """The environment variable that holds the key; the key itself is never stored."""
     sha256: str | None = None
@@ -41,7 +42,9 @@ class Contestant:
     weight: float = 1.0
     """Chance to be paired, relative to the others."""
     max_concurrent: int = 64
-    """Turns that may run at the same time."""
+    """Turns that may run at the same time on each replica."""
+    prefill: bool = False
+    """Whether its servers go on with an answer that is begun, given as the last message."""
     state: ContestantState = ContestantState.ACTIVE
     origin: Origin = Origin.ADMIN
 
@@ -49,6 +52,12 @@ class Contestant:
 class EngineState(StrEnum):
     LOADING = "loading"
     READY = "ready"
+    COLD = "cold"
+    """Not in memory; the first turn has it loaded."""
+    DRAINING = "draining"
+    """Finishes what it has and gets nothing new."""
+    EJECTED = "ejected"
+    """It failed too often lately; used only where there is no other, until a probe succeeds."""
     FAILED = "failed"
     UNKNOWN = "unknown"
     """No runner speaks for it."""

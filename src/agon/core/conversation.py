@@ -34,6 +34,8 @@ class AnswerState(StrEnum):
     STOPPED = "stopped"
     """The person stopped it; it is not a votable answer."""
     FAILED = "failed"
+    FORFEITED = "forfeited"
+    """A side of a battle that did not answer in time: it has lost."""
 
 
 class ConversationState(StrEnum):

@@ -1,9 +1,9 @@
 """What an engine is asked and what it says back, whatever engine it is."""
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
 
@@ -31,6 +31,10 @@ class GenerationRequest:
     """Per-turn seed, the same for both sides, in [0, 2**31)."""
     budget_s: float | None = None
     """Seconds there are for the answer. An engine of our own ends it there, as at its token budget."""
+    said: str = ""
+    """What of the answer is written already. The engine goes on behind it and does not repeat it."""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further fields of an OpenAI request, passed on as they are."""
 
 
 class FinishReason(StrEnum):
@@ -46,6 +50,8 @@ class Piece:
 
     text: str
     tokens: int = 1
+    logprobs: tuple[Mapping[str, Any], ...] | None = None
+    """As OpenAI's API shows them, where they were asked for and the engine has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,12 @@ class Finish:
     reason: FinishReason
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the prompt, what the engine had in its cache."""
+    drafted_tokens: int | None = None
+    """Tokens that speculation proposed, where it is on."""
+    accepted_tokens: int | None = None
+    """Of those, the ones that the model agreed with."""
 
 
 class Engine(Protocol):

@@ -15,18 +15,9 @@ from agon.core.contestants import Contestant, EngineStatus
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.events import Event
 from agon.core.generation import GenerationRequest
+from agon.core.placement import AnswerRef, Beat, Job, Placement, ReplicaStatus
 from agon.core.traits import Traits
 from agon.core.votes import Ballot, Vote, Winner
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerRef:
-    """One answer of one turn: the unit of work of the runner."""
-
-    conversation: UUID
-    turn: int
-    side: Side
-    contestant: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +300,68 @@ class Bus(Protocol):
         ...
 
     async def engines(self, contestants: Sequence[str]) -> Mapping[str, EngineStatus]: ...
+
+
+class Dispatch(Protocol):
+    """Which replica has which turn. Counted in Redis, exactly, by any number of gateways and runners at once.
+
+    Every call is atomic and, where it changes a count, safe to repeat: a turn is counted once and taken off once.
+    An executor that has not beaten for 1.5 s is dead, and what it holds is given out by `reap`.
+    """
+
+    async def reserve(self, jobs: Sequence[Job], *, client: str | None = None) -> Sequence[Placement]:
+        """Choose a replica for each job and count it there, held by this executor; all of them or none.
+
+        With a `client` (the person, or their key) the jobs must be admitted first: by the client's token bucket, by
+        the arena's, and by the bound on waiting; raises `Busy` with an honest `retry_after_s` (codes `client_limit`,
+        `arena_limit`, `busy`). Raises `Unavailable` (`model_not_ready`) where no replica of a contestant is ready.
+        A turn that is counted already, for whomever, is not counted twice: it moves here.
+        """
+        ...
+
+    async def send(self, placements: Sequence[Placement]) -> None:
+        """Hand reserved turns to a runner of their replicas, which holds them from then on and is woken."""
+        ...
+
+    async def take(self, wait_s: float) -> Sequence[Placement]:
+        """What was sent to this executor, in order, waiting at most so long for the first."""
+        ...
+
+    async def speak(self, refs: Sequence[AnswerRef]) -> None:
+        """The first token is there: the prompt's share is taken off."""
+        ...
+
+    async def release(self, refs: Sequence[AnswerRef]) -> None:
+        """These turns are over here, however they ended: all that is left of them is taken off."""
+        ...
+
+    async def beat(self, beat: Beat) -> None:
+        """State that this executor lives, and the absolute figures of what it serves and holds."""
+        ...
+
+    async def leave(self) -> None:
+        """This executor ends in good order: nothing more is sent to it. What it still holds stays counted."""
+        ...
+
+    async def reap(self) -> Sequence[Job]:
+        """What dead executors held, each to one caller only, and no longer counted."""
+        ...
+
+    async def unheld(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
+        """Those that no living executor holds."""
+        ...
+
+    async def seize(self, ref: AnswerRef) -> bool:
+        """Take a turn that no living executor holds, so that it can be settled here; `release` gives it up."""
+        ...
+
+    async def seed(self, conversation: UUID, turn: int, proposal: int) -> int:
+        """The turn's one seed: the first proposal within 30 minutes."""
+        ...
+
+    async def replicas(self) -> Sequence[ReplicaStatus]:
+        """Every replica that some living executor serves, by contestant and id."""
+        ...
 
 
 class BoardStore(Protocol):

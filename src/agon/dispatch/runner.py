@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from agon.core.contestants import EngineState
 from agon.core.conversation import AnswerState
 from agon.core.errors import AgonError, NotFound, Unavailable
-from agon.core.ports import AnswerLedger, AnswerRef, Bus, ContestantLedger, Outcome, Work
+from agon.core.placement import AnswerRef
+from agon.core.ports import AnswerLedger, Bus, ContestantLedger, Outcome, Work
 from agon.dispatch.answer import AnswerRun, SupersededError, Surroundings
 from agon.dispatch.policy import Policy
 from agon.dispatch.pool import EngineFactory, EnginePool, Member

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 25af13ed1dad902006ae0a847b2270fd29a0c70e2f7cbfb4ed8778a0ea384ca2. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 8ddc6c37661ad2f7255476bdb614684cec1df6a3097025dc97bd03cb54f1bd0c. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -440,7 +440,7 @@ export interface components {
         AnswerOut: {
             finish_reason: string | null;
             /** @enum {string} */
-            state: "pending" | "done" | "stopped" | "failed";
+            state: "pending" | "done" | "stopped" | "failed" | "forfeited";
             text: string | null;
         };
         /**
@@ -577,7 +577,9 @@ export interface components {
          *       "model": "my-model-v2",
          *       "name": "my-model",
          *       "state": "active",
-         *       "url": "http://127.0.0.1:8001/v1",
+         *       "urls": [
+         *         "http://127.0.0.1:8001/v1"
+         *       ],
          *       "waiting": 0,
          *       "weight": 1
          *     }
@@ -592,7 +594,7 @@ export interface components {
             model: string;
             name: string;
             state: components["schemas"]["ContestantState"];
-            url: string | null;
+            urls: string[];
             waiting: number;
             weight: number;
         };
@@ -622,8 +624,12 @@ export interface components {
             max_concurrent: number;
             model?: string | null;
             name: string;
+            /** @default false */
+            prefill: boolean;
             sha256?: string | null;
             url?: string | null;
+            /** @default [] */
+            urls: string[];
             /** @default 1 */
             weight: number;
             weights?: string | null;
@@ -643,7 +649,9 @@ export interface components {
          *           "model": "my-model-v2",
          *           "name": "my-model",
          *           "state": "active",
-         *           "url": "http://127.0.0.1:8001/v1",
+         *           "urls": [
+         *             "http://127.0.0.1:8001/v1"
+         *           ],
          *           "waiting": 0,
          *           "weight": 1
          *         }
@@ -704,7 +712,7 @@ export interface components {
             winner: components["schemas"]["Winner"] | null;
         };
         /** @enum {string} */
-        EngineState: "loading" | "ready" | "failed" | "unknown";
+        EngineState: "loading" | "ready" | "cold" | "draining" | "ejected" | "failed" | "unknown";
         /**
          * @description Every error of every route.
          * @example {

@@ -6,7 +6,8 @@ from uuid import UUID
 from agon.core.conversation import AnswerState, Kind, Side
 from agon.core.errors import AgonError, NotFound
 from agon.core.generation import GenerationRequest, Message, Sampling
-from agon.core.ports import AnswerRef, Outcome, Settlement, StaleAnswer, Work
+from agon.core.placement import AnswerRef
+from agon.core.ports import Outcome, Settlement, StaleAnswer, Work
 from agon.stores.postgres.database import Database, Record
 from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql

@@ -10,7 +10,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from agon.core.contestants import EngineState, EngineStatus
 from agon.core.events import Event, Packet
-from agon.core.ports import AnswerRef
+from agon.core.placement import AnswerRef
 from agon.stores.redis.client import Client, Keys, connect, translated
 from agon.stores.redis.codec import (
     decode_event,

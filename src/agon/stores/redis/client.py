@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agon.core.errors import Unavailable
-from agon.core.ports import AnswerRef
+from agon.core.placement import AnswerRef
 
 Client = Redis
 

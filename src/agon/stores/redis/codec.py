@@ -21,7 +21,7 @@ from agon.core.board import (
 from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.events import Event, Packet, Settled, Void
-from agon.core.ports import AnswerRef
+from agon.core.placement import AnswerRef
 from agon.core.traits import Category
 
 

@@ -1,0 +1,111 @@
+"""Where turns go: replicas of a contestant, what a turn costs them, and who runs it.
+
+A replica is one engine that answers for a contestant: a server at a URL, whoever asks it, or a model inside one runner.
+An executor is a process that has turns run: a runner, or a gateway that passes requests straight on to a server.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from agon.core.contestants import EngineState
+from agon.core.conversation import Side
+from agon.core.generation import GenerationRequest
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRef:
+    """One answer of one turn: the unit of work of the runner."""
+
+    conversation: UUID
+    turn: int
+    side: Side
+    contestant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens that a turn takes of a replica."""
+
+    prompt: int
+    """Of the whole prompt, history included."""
+    output: int
+    """Expected answer."""
+    cached: int = 0
+    """Of the prompt, what the replica that had the turn before need not read again."""
+
+    def on(self, *, holds_prefix: bool) -> int:
+        """All tokens, on a replica that holds the prefix or one that does not."""
+        return self.output + self.prompt - (self.cached if holds_prefix else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One side of one turn, as it is handed to a replica."""
+
+    ref: AnswerRef
+    cost: Cost
+    prefix: str | None = None
+    """Names what of the prompt a replica may hold already; the replica that gets the job is noted under it."""
+    avoid: tuple[str, ...] = ()
+    """Replicas to leave out as long as there is another one: they have just failed."""
+    request: GenerationRequest | None = None
+    """Set for a turn that the ledger does not know; then the job carries all there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A job that is counted on a replica. It belongs to `executor` until that one releases it, sends it on or dies."""
+
+    job: Job
+    replica: str
+    executor: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaReport:
+    """What one executor says of a replica that it serves, about once a second."""
+
+    id: str
+    contestant: str
+    state: EngineState
+    detail: str = ""
+    """For the operator: progress or the error."""
+    url: str | None = None
+    capacity: int = 0
+    """Turns it can run at the same time."""
+    active: int = 0
+    """Turns of this executor that run now."""
+    tokens: int = 0
+    """Tokens that it wrote for this executor since the last report."""
+    stream_s: float = 0.0
+    """Seconds of writing in which it wrote them, summed over turns."""
+    foreign: int = 0
+    """Tokens that others have outstanding there, where the engine tells; they count in the balance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """An executor's absolute statement of what it serves and holds. Whatever else is counted for it is dropped."""
+
+    replicas: tuple[ReplicaReport, ...] = ()
+    held: Mapping[AnswerRef, tuple[str, int, int]] = field(default_factory=dict[AnswerRef, tuple[str, int, int]])
+    """By turn: its replica, and the tokens that remain of its prompt and of its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """A replica as the whole fleet sees it now."""
+
+    id: str
+    contestant: str
+    state: EngineState
+    detail: str = ""
+    url: str | None = None
+    capacity: int = 0
+    active: int = 0
+    turns: int = 0
+    """Turns counted on it, waiting or running."""
+    outstanding_tokens: int = 0
+    rate_tokens_per_s: float = 0.0
+    """What it writes with all its places taken: measured speed of one stream times its capacity."""
