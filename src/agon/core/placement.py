@@ -60,6 +60,8 @@ class Placement:
     job: Job
     replica: str
     executor: str
+    holds_prefix: bool = False
+    """Whether the job was counted without the tokens that the replica has read already."""
 
 
 @dataclass(frozen=True, slots=True)
