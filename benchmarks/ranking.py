@@ -19,7 +19,7 @@ from benchmarks.harness.statistics import Claim, Fact, compare
 
 FOLDER = ROOT / "build" / "ranking"
 REQUIREMENTS = ROOT / "benchmarks" / "requirements-ranking.txt"
-PEERS = ROOT / "benchmarks" / "ranking_peers.py"
+PEERS = ROOT / "benchmarks" / "rankers" / "peers.py"
 ROUNDS = 1000
 OUR_RUNS = 3
 BYTECODE = {"PYTHONPYCACHEPREFIX": str(FOLDER / "bytecode")}
@@ -102,7 +102,7 @@ class Machine:
     def our_core(self, task: str, size: Size) -> tuple[float, list[float]]:
         # As `agon rank` sets it.
         environment = {"OPENBLAS_NUM_THREADS": "1"} | BYTECODE
-        return timing(run([sys.executable, "-m", "benchmarks.ranking_core", task, str(size.codes)], environment))
+        return timing(run([sys.executable, "-m", "benchmarks.rankers.core", task, str(size.codes)], environment))
 
     def peer_core(self, name: str, task: str, size: Size, rounds: int = 0) -> tuple[float, list[float]]:
         return timing(run([str(self._peers_python), str(PEERS), name, task, str(size.codes), str(rounds)]))
@@ -158,7 +158,7 @@ def prepared(plan: Plan) -> Machine:
         if not size.codes.exists():
             console.print(f"Drawing {size} battles …")
             words = [str(size.models), str(size.rows), str(size.log), "style" if size.style else "plain"]
-            run([sys.executable, "-m", "benchmarks.ranking_data", *words])
+            run([sys.executable, "-m", "benchmarks.rankers.data", *words])
     machine = Machine(folder / "bin" / "python")
     # Compiles ours.
     machine.ours(plan.small.log)

@@ -1,4 +1,4 @@
-"""The other ranking programs, each in a process of its own: `ranking_peers.py PEER TASK FILE [ROUNDS]`.
+"""The other ranking programs, each in a process of its own: `peers.py PEER TASK FILE [ROUNDS]`.
 
 It runs in an environment that has them and not Agon, so it stands alone. The task `file` reads a Parquet log and prints
 a table; the others take codes in memory and print the seconds spent and the ratings as JSON. `fastchat` is the method

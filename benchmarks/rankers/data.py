@@ -1,4 +1,4 @@
-"""Battles out of a known Bradley-Terry model, as a log in Parquet and as codes; `python -m benchmarks.ranking_data`."""
+"""Battles out of a known Bradley-Terry model, as a log in Parquet and as codes; `python -m benchmarks.rankers.data`."""
 
 import sys
 from dataclasses import dataclass

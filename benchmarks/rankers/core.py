@@ -1,4 +1,4 @@
-"""The ranking core on codes in memory, timed in a process of its own; `python -m benchmarks.ranking_core TASK FILE`."""
+"""The ranking core on codes in memory, timed in a process of its own; `python -m benchmarks.rankers.core TASK FILE`."""
 
 import json
 import sys
