@@ -8,7 +8,7 @@ from tests.core.worlds import World, worlds
 
 from agon.core.conversation import AnswerState, Conversation, Side
 from agon.core.errors import InvalidInput
-from agon.core.events import Follower, Packet, Position, Sent, Settled, SidePosition, Void
+from agon.core.events import Follower, Packet, Position, Sent, Settled, SidePosition, Void, Waiting
 
 side_positions = st.builds(SidePosition, st.integers(0, 999_999), st.integers(0, 999_999_999), st.booleans())
 positions = st.builds(
@@ -35,6 +35,9 @@ class Client:
             key = (event.turn, event.side)
             if isinstance(event, Settled):
                 self.ends.setdefault(key, []).append(event)
+                continue
+            if isinstance(event, Waiting):
+                assert key not in self.texts
                 continue
             shown = self.texts.get(key, "")
             assert event.offset <= len(shown), "a hole in the text"
@@ -199,3 +202,20 @@ def test_a_void_battle_is_said_once() -> None:
     follower = Follower()
     told = [sent.event for sent in [*follower.see_ledger(failed), *follower.see(Void("again"))]]
     assert [type(event) for event in told if not isinstance(event, Packet)] == [Settled, Settled, Void]
+
+
+def test_a_side_waits_until_it_begins_and_its_place_is_the_same() -> None:
+    follower, waiting = Follower(), Waiting(1, Side.A, "The model is being loaded.")
+    assert follower.see(waiting) == [Sent(waiting, Position())]
+    follower.see(Packet(1, Side.A, 1, 0, "Hello", opening=True))
+    assert follower.see(waiting) == []
+    assert follower.see(Waiting(1, Side.B, "The model is being loaded.")) != []
+    assert follower.see(Waiting(2, Side.B, "The model is being loaded.")) == []
+
+
+def test_a_packet_that_is_cut_has_no_logprobs_for_what_is_left() -> None:
+    packet = Packet(1, Side.A, 1, 0, "Hello", opening=True, logprobs=({"token": "Hello"},))
+    follower = Follower()
+    assert follower.see(packet)[0].event == packet
+    longer = Packet(1, Side.A, 1, 3, "lo you", logprobs=({"token": "lo"}, {"token": " you"}))
+    assert follower.see(longer)[0].event == Packet(1, Side.A, 1, 5, " you")

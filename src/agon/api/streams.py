@@ -8,7 +8,7 @@ from starlette.responses import StreamingResponse
 
 from agon.core.conversation import AnswerState
 from agon.core.errors import Unavailable
-from agon.core.events import Event, Packet, Sent, Settled
+from agon.core.events import Event, Packet, Sent, Settled, Waiting
 from agon.telemetry import Metrics
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -29,6 +29,8 @@ def named(event: Event) -> tuple[str, dict[str, Any]]:
         if event.state is AnswerState.FAILED:
             return "failed", {**where, "message": FAILED_MESSAGE}
         return "done", {**where, "finish_reason": event.finish_reason}
+    if isinstance(event, Waiting):
+        return "waiting", {"turn": event.turn, "side": event.side.value, "text": event.words}
     return "void", {"reason": event.reason}
 
 

@@ -8,6 +8,7 @@ with the events that are still owed. So a reconnect, a lost bus and a second wat
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agon.core.conversation import Answer, AnswerState, Conversation, Side, Turn
 from agon.core.errors import InvalidInput
@@ -23,6 +24,8 @@ class Packet:
     text: str
     opening: bool = False
     """The first of its attempt: what stands before it is as in the attempt before."""
+    logprobs: tuple[Mapping[str, Any], ...] | None = None
+    """Of the text's tokens, where they were asked for and the engine has them."""
 
     @property
     def end(self) -> int:
@@ -30,8 +33,25 @@ class Packet:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one answer as its engine counted them; `None` where it keeps silent."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a turn that the ledger does not know has no answer. For whoever asked for it, never for a voter."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
-    """The side is over: `done`, `stopped` or `failed`. `length` is the whole answer's, in code points."""
+    """The side is over, in one of the states but `pending`. `length` is the whole answer's, in code points."""
 
     turn: int
     side: Side
@@ -39,6 +59,18 @@ class Settled:
     state: AnswerState
     length: int
     finish_reason: str | None = None
+    usage: Usage | None = None
+    """With `fault`, only for turns that the ledger does not know."""
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The side has not begun, and why. Says nothing of which model it is."""
+
+    turn: int
+    side: Side
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +78,7 @@ class Void:
     reason: str
 
 
-Event = Packet | Settled | Void
+Event = Packet | Settled | Waiting | Void
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +195,10 @@ class Follower:
             self.missing = True
             return
         at = self.position.side(event.side)
+        if isinstance(event, Waiting):
+            if at == _START:
+                yield event
+            return
         if event.attempt < at.attempt or (event.attempt == at.attempt and at.settled):
             return
         if isinstance(event, Settled):
@@ -179,7 +215,9 @@ class Follower:
             return packet
         if packet.end <= at.offset:
             return None
-        return replace(packet, offset=at.offset, text=packet.text[at.offset - packet.offset :])
+        if packet.offset == at.offset:
+            return packet
+        return replace(packet, offset=at.offset, text=packet.text[at.offset - packet.offset :], logprobs=None)
 
     def _settled(self, settled: Settled, at: SidePosition) -> Iterator[Event]:
         if settled.length > 0 and (settled.attempt != at.attempt or settled.length != at.offset):
@@ -195,7 +233,7 @@ class Follower:
             self.position = replace(self.position, void=True)
         elif isinstance(event, Packet):
             self.position = self.position.with_side(event.side, SidePosition(event.attempt, event.end))
-        else:
+        elif isinstance(event, Settled):
             self.position = self.position.with_side(event.side, SidePosition(event.attempt, event.length, settled=True))
         return Sent(event, self.position)
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant"]
 
@@ -85,3 +85,21 @@ class Engine(Protocol):
     async def close(self) -> None:
         """Free everything. Later calls to `generate` raise `EngineUnreachable`."""
         ...
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """An engine that may have to make room for others: then it is in order, but a turn has to load it first.
+
+    `generate` loads it where needed and keeps it loaded for as long as it writes.
+    """
+
+    @property
+    def resident(self) -> bool:
+        """Whether the model is in memory now."""
+        ...
+
+
+def is_resident(engine: Engine) -> bool:
+    """Whether a turn can begin at once. An engine that does not say is always there."""
+    return not isinstance(engine, Pooled) or engine.resident

@@ -1,7 +1,7 @@
 """How events, references and boards are written in Redis: JSON with short keys."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any, cast
 from uuid import UUID
 
@@ -20,30 +20,51 @@ from agon.core.board import (
 )
 from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
-from agon.core.events import Event, Packet, Settled, Void
+from agon.core.events import Event, Fault, Packet, Settled, Usage, Void, Waiting
 from agon.core.placement import AnswerRef
 from agon.core.traits import Category
 
 
 def encode_event(event: Event) -> str:
-    if isinstance(event, Packet):
-        return _dump(["p", event.turn, event.side.value, event.attempt, event.offset, event.text, event.opening])
-    if isinstance(event, Settled):
-        return _dump(
-            ["s", event.turn, event.side.value, event.attempt, event.state.value, event.length, event.finish_reason]
-        )
-    return _dump(["v", event.reason])
+    match event:
+        case Packet(turn, side, attempt, offset, text, opening, logprobs):
+            rest = [] if logprobs is None else [logprobs]
+            return _dump(["p", turn, side.value, attempt, offset, text, opening, *rest])
+        case Settled(turn, side, attempt, state, length, reason, usage, fault):
+            rest = [] if usage is fault is None else [_fields(usage), _fields(fault)]
+            return _dump(["s", turn, side.value, attempt, state.value, length, reason, *rest])
+        case Waiting(turn, side, words):
+            return _dump(["w", turn, side.value, words])
+        case Void(reason):
+            return _dump(["v", reason])
 
 
 def decode_event(text: str) -> Event:
     kind, *rest = json.loads(text)
     if kind == "p":
-        turn, side, attempt, offset, answer, opening = rest
-        return Packet(turn, Side(side), attempt, offset, answer, opening)
+        turn, side, attempt, offset, answer, opening, *logprobs = rest
+        return Packet(turn, Side(side), attempt, offset, answer, opening, tuple(logprobs[0]) if logprobs else None)
     if kind == "s":
-        turn, side, attempt, state, length, reason = rest
-        return Settled(turn, Side(side), attempt, AnswerState(state), length, reason)
+        turn, side, attempt, state, length, reason, *more = rest
+        usage, fault = more or (None, None)
+        return Settled(
+            turn,
+            Side(side),
+            attempt,
+            AnswerState(state),
+            length,
+            reason,
+            None if usage is None else Usage(*usage),
+            None if fault is None else Fault(*fault),
+        )
+    if kind == "w":
+        turn, side, words = rest
+        return Waiting(turn, Side(side), words)
     return Void(*rest)
+
+
+def _fields(value: Usage | Fault | None) -> list[Any] | None:
+    return None if value is None else [*astuple(value)]
 
 
 def encode_ref(ref: AnswerRef) -> str:
