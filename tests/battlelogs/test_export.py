@@ -79,7 +79,7 @@ async def fill(ledger: Ledger) -> None:
         await ledger.votes.cast(ballot(battle, winner))
 
 
-def another_turn(battle: Conversation) -> AddTurn:
+async def another_turn(battle: Conversation) -> AddTurn:
     check_new_turn(battle, LIMITS)
     return AddTurn(NewTurn("And then?", 8, 100))
 

@@ -38,7 +38,7 @@ def new(
     return NewConversation(uuid4(), kind, person, sides, NewTurn(prompt, 7, 100, key), 0.25)
 
 
-def add_turn(conversation: Conversation) -> Change:
+async def add_turn(conversation: Conversation) -> Change:
     check_new_turn(conversation, LIMITS)
     return AddTurn(NewTurn("And then?", 8, 100))
 
@@ -53,6 +53,10 @@ def done(where: AnswerRef, text: str = "Because.", *, attempt: int = 1, ttft_ms:
 
 def failed(where: AnswerRef, *, attempt: int = 1) -> Outcome:
     return Outcome(where, attempt, AnswerState.FAILED, "", error="engine_error: it broke")
+
+
+def forfeited(where: AnswerRef, text: str = "", *, attempt: int = 1) -> Outcome:
+    return Outcome(where, attempt, AnswerState.FORFEITED, text, error="deadline")
 
 
 def ballot(

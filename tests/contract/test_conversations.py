@@ -7,7 +7,7 @@ import pytest
 from tests.contract.ledger import SIDES, STRANGER, Ledger, add_turn, ballot, new, ref
 
 from agon.core.conversation import AnswerState, Conversation, ConversationState, Kind, Side
-from agon.core.errors import Conflict, NotFound
+from agon.core.errors import Busy, Conflict, NotFound
 from agon.core.ports import Change, NewConversation, NewTurn, Outcome, Regenerate
 from agon.core.votes import Winner
 
@@ -34,6 +34,37 @@ async def test_a_repeated_key_starts_nothing_new(ledger: Ledger) -> None:
     assert await ledger.conversations.started_with(STRANGER, "k") is None
     assert sum(fresh for _, fresh in results) == 1
     assert len(await ledger.conversations.history(person, limit=100, before=None)) == 1
+
+
+async def test_what_is_not_admitted_is_not_written(ledger: Ledger) -> None:
+    async def refuse() -> None:
+        raise Busy("Full.", retry_after_s=1)
+
+    refused = new(key="k")
+    with pytest.raises(Busy):
+        await ledger.conversations.start(refused, admit=refuse)
+    with pytest.raises(NotFound):
+        await ledger.conversations.find(refused.id)
+    started, fresh = await ledger.conversations.start(new(person=refused.person, key="k"))
+    assert fresh
+    repeated, fresh = await ledger.conversations.start(new(person=refused.person, key="k"), admit=refuse)
+    assert (repeated.id, fresh) == (started.id, False)
+
+
+async def test_of_one_id_only_one_is_admitted(ledger: Ledger) -> None:
+    admitted = 0
+
+    async def admit() -> None:
+        nonlocal admitted
+        admitted += 1
+        await asyncio.sleep(0.01)
+
+    same = new()
+    results = await asyncio.gather(
+        *(ledger.conversations.start(same, admit=admit) for _ in range(5)), return_exceptions=True
+    )
+    assert admitted == 1
+    assert sum(isinstance(result, Conflict) for result in results) == 4
 
 
 async def test_a_key_is_its_persons_own(ledger: Ledger) -> None:
@@ -77,7 +108,11 @@ async def test_a_refusal_changes_nothing(ledger: Ledger) -> None:
 
 async def test_a_decision_to_change_nothing_changes_nothing(ledger: Ledger) -> None:
     started = await ledger.begin()
-    assert await ledger.conversations.amend(started.id, lambda _: None) == started
+
+    async def decide(_: Conversation) -> Change:
+        return None
+
+    assert await ledger.conversations.amend(started.id, decide) == started
 
 
 async def test_changes_to_one_conversation_come_one_after_the_other(ledger: Ledger) -> None:
@@ -95,7 +130,7 @@ async def test_an_answer_to_be_generated_again_is_pending_as_a_new_attempt(ledge
     where = ref(started, Side.B)
     await ledger.answers.settle(Outcome(where, 1, AnswerState.STOPPED, "Be", "stopped"))
 
-    def decide(_: Conversation) -> Change:
+    async def decide(_: Conversation) -> Change:
         return Regenerate(1, Side.B)
 
     answer = (await ledger.conversations.amend(started.id, decide)).last_turn.answers[Side.B]

@@ -124,7 +124,7 @@ class Arena:
         turn = self._turn(ask)
         repeated = False
 
-        def decide(found: Conversation) -> Change:
+        async def decide(found: Conversation) -> Change:
             nonlocal repeated
             _check_owner(found, ask.person)
             repeated = _repeats(found, ask)
@@ -184,7 +184,7 @@ class Arena:
         return await self._conversations.find(conversation)
 
     async def regenerate(self, person: UUID, conversation: UUID, turn: int, side: Side) -> Conversation:
-        def decide(found: Conversation) -> Change:
+        async def decide(found: Conversation) -> Change:
             _check_owner(found, person)
             check_regenerate(found, turn, side)
             return Regenerate(turn, side)

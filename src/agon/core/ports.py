@@ -4,7 +4,7 @@ Every method is one transaction and commits before it returns, unless it says ot
 when their server cannot be reached, and no foreign error ever.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -76,8 +76,13 @@ class CastVote:
 
 
 class ConversationLedger(Protocol):
-    async def start(self, new: NewConversation) -> tuple[Conversation, bool]:
-        """Write a conversation and its first turn; a key that this person used before returns that one, and False."""
+    async def start(
+        self, new: NewConversation, *, admit: Callable[[], Awaitable[None]] | None = None
+    ) -> tuple[Conversation, bool]:
+        """Write a conversation and its first turn; a key that this person used before returns that one, and False.
+
+        `admit` is awaited before the commit of a new one, when nobody else can write it; what it raises undoes all.
+        """
         ...
 
     async def started_with(self, person: UUID, idempotency_key: str) -> Conversation | None:
@@ -88,7 +93,7 @@ class ConversationLedger(Protocol):
         """Raises `NotFound`."""
         ...
 
-    async def amend(self, conversation: UUID, decide: Callable[[Conversation], Change]) -> Conversation:
+    async def amend(self, conversation: UUID, decide: Callable[[Conversation], Awaitable[Change]]) -> Conversation:
         """Lock the conversation, let `decide` judge it, write what it asks for, return it as it is then.
 
         What `decide` raises undoes everything. Raises `NotFound`.

@@ -1,6 +1,6 @@
 """Conversations in the ledger."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import UUID
 
 from agon.core.conversation import Answer, AnswerState, Conversation, Kind, Side, Turn
@@ -17,7 +17,9 @@ class PostgresConversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def start(self, new: NewConversation) -> tuple[Conversation, bool]:
+    async def start(
+        self, new: NewConversation, *, admit: Callable[[], Awaitable[None]] | None = None
+    ) -> tuple[Conversation, bool]:
         async with self._database.transaction() as connection:
             await connection.execute(
                 sql("start_conversation"),
@@ -33,6 +35,8 @@ class PostgresConversations:
                 await connection.execute(sql("unstart_conversation"), new.id)
                 return await _find(connection, earlier), False
             await _add_turn(connection, new.id, 1, new.turn, new.contestants)
+            if admit is not None:
+                await admit()
             return await _find(connection, new.id), True
 
     async def started_with(self, person: UUID, idempotency_key: str) -> Conversation | None:
@@ -44,11 +48,11 @@ class PostgresConversations:
         async with self._database.transaction() as connection:
             return await _find(connection, conversation)
 
-    async def amend(self, conversation: UUID, decide: Callable[[Conversation], Change]) -> Conversation:
+    async def amend(self, conversation: UUID, decide: Callable[[Conversation], Awaitable[Change]]) -> Conversation:
         async with self._database.transaction() as connection:
             await connection.fetchrow(sql("lock_conversation"), conversation)
             found = await _find(connection, conversation)
-            change = decide(found)
+            change = await decide(found)
             if isinstance(change, AddTurn):
                 number = found.last_turn.number + 1
                 await _add_turn(connection, conversation, number, change.turn, found.contestants)
