@@ -58,7 +58,7 @@ def chat_url(url: str) -> URL:
     return base.with_path(f"{path}/chat/completions")
 
 
-def _clean_key(api_key: str | None) -> str | None:
+def clean_key(api_key: str | None) -> str | None:
     key = (api_key or "").strip()
     if not key.isascii() or not key.isprintable():
         raise InvalidInput("An engine's key is one line of plain letters.", field="api_key")
@@ -79,7 +79,7 @@ class OpenAiEngine:
     ) -> None:
         self._url = chat_url(url)
         self._model = model
-        self._api_key = _clean_key(api_key)
+        self._api_key = clean_key(api_key)
         self._patience = patience or HttpPatience()
         self._max_connections = max_connections
         self._refused_fields: set[str] = set()
