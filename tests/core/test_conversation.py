@@ -9,6 +9,7 @@ from agon.core.conversation import (
     AnswerState,
     Conversation,
     ConversationState,
+    Fate,
     Kind,
     Limits,
     Side,
@@ -22,6 +23,10 @@ LIMITS = Limits(prompt_chars=10, turns=3, answer_tokens=50)
 STREAMING = battle(turn(1, answer(Side.A), answer(Side.B, AnswerState.PENDING)))
 STOPPED = battle(turn(1, answer(Side.A), answer(Side.B, AnswerState.STOPPED)))
 FAILED = battle(turn(1, answer(Side.A), answer(Side.B, AnswerState.FAILED)))
+FORFEITED = replace(battle(turn(1, answer(Side.A), answer(Side.B, AnswerState.FORFEITED))), forfeited_by=Side.B)
+LOSING = replace(
+    battle(turn(1, answer(Side.A, AnswerState.PENDING), answer(Side.B, AnswerState.FORFEITED))), forfeited_by=Side.B
+)
 FULL = battle(turn(1), turn(2), turn(3))
 
 
@@ -34,6 +39,8 @@ FULL = battle(turn(1), turn(2), turn(3))
         (voided(battle()), ConversationState.VOID),
         (voided(STREAMING), ConversationState.VOID),
         (voted(battle()), ConversationState.VOTED),
+        (FORFEITED, ConversationState.FORFEITED),
+        (LOSING, ConversationState.STREAMING),
     ],
 )
 def test_the_state_follows_from_the_facts(conversation: Conversation, state: ConversationState) -> None:
@@ -45,6 +52,8 @@ def test_the_state_follows_from_the_facts(conversation: Conversation, state: Con
     [
         (voted(battle()), "battle_voted"),
         (voided(battle()), "battle_void"),
+        (FORFEITED, "battle_forfeited"),
+        (LOSING, "battle_forfeited"),
         (STREAMING, "turn_in_progress"),
         (STOPPED, "answers_incomplete"),
         (FAILED, "answers_incomplete"),
@@ -67,6 +76,7 @@ def test_a_further_turn_is_allowed_once_every_answer_is_done(conversation: Conve
     [
         (voted(STOPPED), 1, Side.B, "battle_voted"),
         (voided(FAILED), 1, Side.B, "battle_void"),
+        (FORFEITED, 1, Side.B, "battle_forfeited"),
         (STOPPED, 2, Side.B, "not_last_turn"),
         (STOPPED, 1, Side.A, "answer_not_failed"),
         (STREAMING, 1, Side.B, "answer_not_failed"),
@@ -89,9 +99,44 @@ def test_a_stopped_or_failed_answer_may_be_generated_again(conversation: Convers
 def test_names_are_known_after_the_vote_or_where_the_person_chose_them() -> None:
     assert not battle().named
     assert not voided(battle()).named
+    assert not FORFEITED.named
     assert voted(battle()).named
     assert replace(battle(), kind=Kind.SIDE_BY_SIDE).named
     assert replace(battle(), kind=Kind.CHAT).named
+
+
+END = {"done": AnswerState.DONE, "stop": AnswerState.STOPPED, "fail": AnswerState.FAILED, "late": AnswerState.FORFEITED}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "void", "loser"),
+    [
+        ("done", "done", None, None),
+        ("done", "stop", None, None),
+        ("late", "done", None, Side.A),
+        ("late", "stop", None, Side.A),
+        ("done", "late", None, Side.B),
+        ("fail", "done", "Model A", None),
+        ("late", "fail", "Model B", None),
+        ("fail", "late", "Model A", None),
+        ("late", "late", "Neither model", None),
+    ],
+)
+def test_what_becomes_of_a_battle_does_not_depend_on_who_ends_first(
+    a: str, b: str, void: str | None, loser: Side | None
+) -> None:
+    for fate in (
+        Fate().after(Side.A, END[a]).after(Side.B, END[b]),
+        Fate().after(Side.B, END[b]).after(Side.A, END[a]),
+    ):
+        assert fate.forfeited_by is loser
+        assert (fate.void_reason or "").startswith(void or "")
+        assert (fate.void_reason is None) == (void is None)
+
+
+def test_void_is_for_ever() -> None:
+    void = Fate().after(Side.A, AnswerState.FAILED)
+    assert void.after(Side.B, AnswerState.FAILED) == void.after(Side.B, AnswerState.FORFEITED) == void
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ def expected(ballot: Ballot, facts: BattleFacts) -> Vote | str | None:
                 return "already_voted" if ballot.idempotency_key is None else "idempotency_mismatch"
     if facts.void:
         return "battle_void"
+    if facts.forfeited:
+        return "battle_forfeited"
     return None if facts.all_done else "answers_incomplete"
 
 
@@ -45,11 +47,11 @@ def expected(ballot: Ballot, facts: BattleFacts) -> Vote | str | None:
 @pytest.mark.parametrize("is_battle", [True, False])
 def test_every_combination_is_judged_by_the_rules(person: UUID, is_battle: bool) -> None:
     seen: set[str] = set()
-    for void, all_done, earlier, winner, key, receipt in product(
-        (True, False), (True, False), VOTES, (Winner.A, Winner.TIE), KEYS, (5, 6)
+    for void, forfeited, all_done, earlier, winner, key, receipt in product(
+        (True, False), (True, False), (True, False), VOTES, (Winner.A, Winner.TIE), KEYS, (5, 6)
     ):
         ballot = Ballot(UUID(int=9), PERSON, winner, UUID(int=receipt), key)
-        facts = BattleFacts(person, is_battle, void, all_done, earlier)
+        facts = BattleFacts(person, is_battle, void, all_done, earlier, forfeited)
         assert outcome(ballot, facts) == expected(ballot, facts), (ballot, facts)
         seen.add(str(outcome(ballot, facts)))
     assert len(seen) > 1 or person is STRANGER or not is_battle

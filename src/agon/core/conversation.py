@@ -41,6 +41,8 @@ class AnswerState(StrEnum):
 class ConversationState(StrEnum):
     STREAMING = "streaming"
     READY = "ready"
+    FORFEITED = "forfeited"
+    """One side of a battle did not answer in time; the other has won without a vote."""
     VOTED = "voted"
     VOID = "void"
 
@@ -77,6 +79,26 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What the ends of its answers have made of a battle: at most one of the two is set, and void is for ever."""
+
+    void_reason: str | None = None
+    forfeited_by: Side | None = None
+
+    def after(self, side: Side, state: AnswerState) -> "Fate":
+        """What it is after that side has ended so; sides may end in any order."""
+        if self.void_reason is not None:
+            return self
+        if state is AnswerState.FAILED:
+            return Fate(f"Model {side.value.upper()} could not complete its answer, so this battle does not count.")
+        if state is not AnswerState.FORFEITED:
+            return self
+        if self.forfeited_by not in {None, side}:
+            return Fate("Neither model answered in time, so this battle does not count.")
+        return Fate(forfeited_by=side)
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     id: UUID
     kind: Kind
@@ -86,6 +108,8 @@ class Conversation:
     turns: tuple[Turn, ...]
     void_reason: str | None = None
     vote: Vote | None = None
+    forfeited_by: Side | None = None
+    """The side that has lost the battle by not answering in time."""
 
     @property
     def state(self) -> ConversationState:
@@ -93,7 +117,9 @@ class Conversation:
             return ConversationState.VOTED
         if self.void_reason is not None:
             return ConversationState.VOID
-        return ConversationState.READY if self.last_turn.settled else ConversationState.STREAMING
+        if not self.last_turn.settled:
+            return ConversationState.STREAMING
+        return ConversationState.READY if self.forfeited_by is None else ConversationState.FORFEITED
 
     @property
     def last_turn(self) -> Turn:
@@ -138,8 +164,7 @@ def check_new_turn(conversation: Conversation, limits: Limits) -> None:
     """Raise unless a further prompt may be sent."""
     if conversation.state is ConversationState.VOTED:
         raise Conflict("The vote has ended this battle; start a new one.", code="battle_voted")
-    if conversation.state is ConversationState.VOID:
-        raise Conflict("This battle is void; start a new one.", code="battle_void")
+    _check_undecided(conversation)
     if not conversation.last_turn.settled:
         raise Conflict("The last turn is still being answered.", code="turn_in_progress")
     if any(answer.state is not AnswerState.DONE for answer in conversation.last_turn.answers.values()):
@@ -154,8 +179,7 @@ def check_regenerate(conversation: Conversation, turn: int, side: Side) -> None:
     """Raise unless this side of this turn may be generated again."""
     if conversation.state is ConversationState.VOTED:
         raise Conflict("The vote has ended this battle; nothing in it changes any more.", code="battle_voted")
-    if conversation.state is ConversationState.VOID:
-        raise Conflict("This battle is void; start a new one.", code="battle_void")
+    _check_undecided(conversation)
     if turn != conversation.last_turn.number:
         raise Conflict("Only an answer of the last turn can be generated again.", code="not_last_turn", field="turn")
     answer = conversation.last_turn.answers.get(side)
@@ -163,3 +187,10 @@ def check_regenerate(conversation: Conversation, turn: int, side: Side) -> None:
         raise InvalidInput(f"This conversation has no side {side.value}.", field="side")
     if answer.state not in (AnswerState.STOPPED, AnswerState.FAILED):
         raise Conflict("Only a stopped or failed answer can be generated again.", code="answer_not_failed")
+
+
+def _check_undecided(conversation: Conversation) -> None:
+    if conversation.void_reason is not None:
+        raise Conflict("This battle is void; start a new one.", code="battle_void")
+    if conversation.forfeited_by is not None:
+        raise Conflict("This battle is lost by forfeit; start a new one.", code="battle_forfeited")

@@ -65,6 +65,7 @@ class ConversationSummary:
     winner: Winner | None
     contestants: Mapping[Side, str] | None
     """`None` while the person may not know them."""
+    forfeited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,9 @@ class AnswerLedger(Protocol):
     async def settle(self, outcome: Outcome) -> Settlement:
         """Write the end of an answer, once: a later or older attempt's changes nothing.
 
-        A failed side makes a battle void, in the same transaction.
+        In the same transaction a failed side makes a battle void, and a forfeited one loses it; two forfeits make it
+        void. The loss counts from the moment at which nobody writes in the battle any more. Only battles are lost: in
+        other conversations a forfeited answer is written as a failed one.
         """
         ...
 
@@ -200,6 +203,8 @@ class AnswerLedger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RankedVote:
+    """What decided a battle: a vote, or a forfeit, which the side that answered has won."""
+
     id: int
     contestant_a: str
     contestant_b: str
@@ -207,25 +212,30 @@ class RankedVote:
     created_at: datetime
     traits: Traits | None = None
     """`None` until somebody has looked at the texts, by the present rules."""
+    forfeit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class VotePage:
     votes: Sequence[RankedVote]
-    """In order of (created_at, id)."""
+    """Of bounded number, in order of (created_at, id); from page to page in order of commit."""
     cursor: str
     """Opaque; every vote that was committed after this page was read comes after it."""
+    more: bool = False
+    """Whether there was more to read than a page holds."""
 
 
 class VoteSource(Protocol):
-    async def votes_after(self, cursor: str | None) -> VotePage: ...
+    async def votes_after(self, cursor: str | None) -> VotePage:
+        """The next votes and forfeits, from the first on without a cursor; no one is left out, and none comes twice."""
+        ...
 
     async def ttft_medians_ms(self) -> Mapping[str, float]:
         """Median time to first token by contestant, over the last thousand battle answers of each."""
         ...
 
     async def dialogues(self, votes: Sequence[int]) -> Mapping[int, "Sequence[ExportedTurn]"]:
-        """The turns of the battles behind votes, by the vote's id."""
+        """The turns of the battles behind votes and forfeits, by their ids."""
         ...
 
     async def keep_traits(self, traits: Mapping[int, Traits]) -> None:
@@ -241,19 +251,21 @@ class ExportedTurn:
 
 @dataclass(frozen=True, slots=True)
 class ExportedVote:
-    """A vote with its battle. `turns` is empty where dialogues were not asked for."""
+    """A vote or a forfeit with its battle. `turns` is empty where dialogues were not asked for."""
 
     conversation: UUID
     person: UUID
+    """Whose battle it was."""
     contestants: Mapping[Side, str]
     winner: Winner
     created_at: datetime
     turns: Sequence[ExportedTurn]
+    forfeit: bool = False
 
 
 class VoteArchive(Protocol):
     def every_vote(self, *, dialogues: bool) -> AsyncGenerator[ExportedVote]:
-        """All votes of one moment in order of (created_at, id), in a transaction as long as they are read."""
+        """All votes and forfeits of one moment in order of (created_at, id), in a transaction while they are read."""
         ...
 
 

@@ -44,6 +44,8 @@ class BattleFacts:
     all_done: bool
     """Every answer of every turn is complete."""
     vote: Vote | None
+    forfeited: bool = False
+    """Whether a side has lost it by not answering in time."""
 
 
 def judge(ballot: Ballot, facts: BattleFacts | None) -> Vote | None:
@@ -56,6 +58,8 @@ def judge(ballot: Ballot, facts: BattleFacts | None) -> Vote | None:
         return _repeated(ballot, facts.vote)
     if facts.void:
         raise Conflict("This battle is void; it cannot be voted on.", code="battle_void")
+    if facts.forfeited:
+        raise Conflict("This battle is lost by forfeit; it cannot be voted on.", code="battle_forfeited")
     if not facts.all_done:
         raise Conflict("Vote when both answers are complete.", code="answers_incomplete")
     return None

@@ -18,6 +18,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   already_voted: { en: null, zh: '此对战已经投过票。' },
   answer_not_failed: { en: null, zh: '只有已停止或失败的回答可以重新生成。' },
   answers_incomplete: { en: null, zh: '所有回答都完成之后，才能继续或投票。' },
+  battle_forfeited: { en: null, zh: '此对战已因一方超时判负而结束，请开始新的对战。' },
   battle_not_found: { en: null, zh: '此对战不存在，或属于他人。' },
   battle_void: { en: null, zh: '此对战不计入结果，请开始新的对战。' },
   battle_voted: { en: null, zh: '此对战已因投票而结束，请开始新的对战。' },

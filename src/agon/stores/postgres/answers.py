@@ -1,16 +1,20 @@
 """Answers in the ledger, as the runner sees them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
-from agon.core.conversation import AnswerState, Kind, Side
+from agon.core.conversation import AnswerState, Fate, Kind, Side
 from agon.core.errors import AgonError, NotFound
 from agon.core.generation import GenerationRequest, Message, Sampling
 from agon.core.placement import AnswerRef
 from agon.core.ports import Outcome, Settlement, StaleAnswer, Work
-from agon.stores.postgres.database import Database, Record
+from agon.stores.postgres.database import Connection, Database, Record
 from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql
+
+_DECISIVE = (AnswerState.FAILED, AnswerState.FORFEITED)
+"""Ends of a side that decide its battle."""
 
 
 class PostgresAnswers:
@@ -23,21 +27,19 @@ class PostgresAnswers:
         self._outcomes = GroupCommit[Outcome, Settlement](self._commit)
 
     async def load(self, ref: AnswerRef) -> Work:
-        where = _place(ref)
-        async with self._database.transaction() as connection:
-            row = await connection.fetchrow(sql("load_answer"), *where)
-            if row is None:
-                raise NotFound("There is no such answer.", code="answer_not_found")
-            dialogue = await connection.fetch(sql("load_dialogue"), *where)
-        sampling = Sampling(row["max_tokens"], self._temperature, self._top_p)
+        rows = await self._database.rows("load_answer", *_place(ref))
+        if not rows:
+            raise NotFound("There is no such answer.", code="answer_not_found")
+        facts = rows[0]
+        sampling = Sampling(facts["max_tokens"], self._temperature, self._top_p)
         return Work(
             ref=ref,
-            kind=Kind(row["kind"]),
-            attempt=row["attempt"],
-            failures=row["failures"],
-            state=AnswerState(row["state"]),
-            request=GenerationRequest(_messages(dialogue, ref.turn), sampling, row["seed"]),
-            age_s=row["age_s"],
+            kind=Kind(facts["kind"]),
+            attempt=facts["attempt"],
+            failures=facts["failures"],
+            state=AnswerState(facts["state"]),
+            request=GenerationRequest(_messages(rows, ref.turn), sampling, facts["seed"]),
+            age_s=facts["age_s"],
         )
 
     async def settle(self, outcome: Outcome) -> Settlement:
@@ -54,19 +56,56 @@ class PostgresAnswers:
         await self._outcomes.close()
 
     async def _commit(self, outcomes: Sequence[Outcome]) -> list[Settlement | AgonError]:
+        """Battles are locked before answers, and both in order, so that no two batches can wait for each other."""
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(sql("settle_answers"), *_columns(outcomes))
+            battles = await _locked(connection, outcomes)
+            ends = [_as_written(outcome, battles) for outcome in outcomes]
+            await connection.execute(sql("lock_answers"), *_columns(ends)[:3], [end.state.value for end in ends])
+            rows = await connection.fetch(sql("settle_answers"), *_columns(ends))
             written: set[int] = {row["place"] - 1 for row in rows}
-            failed = [outcomes[place] for place in sorted(written) if outcomes[place].state is AnswerState.FAILED]
-            battles = [outcome.ref.conversation for outcome in failed]
-            await connection.execute(
-                sql("void_battles"), battles, [_void_reason(outcome.ref.side) for outcome in failed]
-            )
-            reasons = {row["id"]: row["void_reason"] for row in await connection.fetch(sql("void_reasons"), battles)}
+            fates = await _decide(connection, battles, [ends[place] for place in sorted(written)])
+            settled = {ends[place].ref.conversation for place in written}
+            await connection.execute(sql("count_forfeits"), list(settled))
         return [
-            Settlement(place in written, reasons.get(outcome.ref.conversation))
-            for place, outcome in enumerate(outcomes)
+            Settlement(place in written, fates.get(end.ref.conversation, Fate()).void_reason)
+            for place, end in enumerate(ends)
         ]
+
+
+async def _locked(connection: Connection, outcomes: Sequence[Outcome]) -> dict[UUID, Record]:
+    """The conversations that these outcomes may decide."""
+    ids = {outcome.ref.conversation for outcome in outcomes if outcome.state in _DECISIVE}
+    if not ids:
+        return {}
+    return {row["id"]: row for row in await connection.fetch(sql("lock_fates"), list(ids))}
+
+
+def _as_written(outcome: Outcome, conversations: Mapping[UUID, Record]) -> Outcome:
+    conversation = conversations.get(outcome.ref.conversation)
+    if outcome.state is AnswerState.FORFEITED and conversation and conversation["kind"] != Kind.BATTLE.value:
+        return replace(outcome, state=AnswerState.FAILED)
+    return outcome
+
+
+async def _decide(
+    connection: Connection, conversations: Mapping[UUID, Record], ends: Sequence[Outcome]
+) -> Mapping[UUID, Fate]:
+    """Write what ends have made of the locked battles; the fates of all of them."""
+    before = {id_: _fate(row) for id_, row in conversations.items() if row["kind"] == Kind.BATTLE.value}
+    after = dict(before)
+    for end in ends:
+        if end.ref.conversation in after:
+            after[end.ref.conversation] = after[end.ref.conversation].after(end.ref.side, end.state)
+    changed = {id_: fate for id_, fate in after.items() if fate != before[id_]}
+    if changed:
+        sides = [fate.forfeited_by and fate.forfeited_by.value for fate in changed.values()]
+        reasons = [fate.void_reason for fate in changed.values()]
+        await connection.execute(sql("write_fates"), list(changed), reasons, sides)
+    return after
+
+
+def _fate(row: Record) -> Fate:
+    return Fate(row["void_reason"], None if row["forfeited_by"] is None else Side(row["forfeited_by"]))
 
 
 def _place(ref: AnswerRef) -> tuple[UUID, int, str]:
@@ -76,10 +115,6 @@ def _place(ref: AnswerRef) -> tuple[UUID, int, str]:
 def _stale(row: Record) -> StaleAnswer:
     ref = AnswerRef(row["conversation"], row["turn"], Side(row["side"]), row["contestant"])
     return StaleAnswer(ref, Kind(row["kind"]), row["attempt"], row["age_s"])
-
-
-def _void_reason(side: Side) -> str:
-    return f"Model {side.value.upper()} could not complete its answer, so this battle does not count."
 
 
 def _messages(dialogue: Sequence[Record], turn: int) -> tuple[Message, ...]:

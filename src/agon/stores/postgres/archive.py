@@ -1,4 +1,4 @@
-"""Every vote of the ledger, read through a cursor so that memory does not grow with the ledger."""
+"""Every vote and forfeit of the ledger, read through a cursor so that memory does not grow with the ledger."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -35,6 +35,7 @@ def _vote(row: Record) -> ExportedVote:
         winner=Winner(row["winner"]),
         created_at=row["created_at"],
         turns=_turns(row["turns"]),
+        forfeit=row["forfeit"],
     )
 
 

@@ -107,6 +107,7 @@ async def _find(connection: Connection, conversation: UUID) -> Conversation:
         turns=_turns(turns),
         void_reason=row["void_reason"],
         vote=_vote(row),
+        forfeited_by=None if row["forfeited_by"] is None else Side(row["forfeited_by"]),
     )
 
 
@@ -165,4 +166,5 @@ def _summary(row: Record) -> ConversationSummary:
         void=row["void"],
         winner=winner,
         contestants=sides_of(row) if kind is not Kind.BATTLE or winner is not None else None,
+        forfeited=row["forfeited"],
     )

@@ -30,6 +30,7 @@ async def migrate(url: str) -> int:
             await connection.execute("select pg_advisory_lock($1)", _LOCK)
             applied = await _apply(connection)
             await connection.execute(sql("adopt_restored_votes"))
+            await connection.execute(sql("adopt_restored_forfeits"))
             return applied
         finally:
             await connection.close()

@@ -1,7 +1,8 @@
 """Votes in the ledger: judged with their battles locked, written many to a commit, read in commit order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql
 
 _FEATURES = ("tokens", "headers", "lists", "bold")
+_PAGE = 10_000
+"""Votes read at once: some megabytes, in some tens of milliseconds."""
 
 
 class PostgresVotes:
@@ -45,10 +48,15 @@ class PostgresVotes:
             return await _decide(connection, ballots, battles, facts)
 
     async def votes_after(self, cursor: str | None) -> VotePage:
+        """The cursor names the transaction and the id of the last vote that was read."""
+        transaction, _, vote = (cursor or "0:0").partition(":")
         horizon = await self._database.row("vote_horizon")
-        upto = cursor or "0" if horizon is None else str(horizon["horizon"])
-        rows = await self._database.rows("votes_between", cursor or "0", upto, TRAITS_VERSION)
-        return VotePage([_ranked(row) for row in rows], upto)
+        upto = transaction if horizon is None else str(horizon["horizon"])
+        rows = await self._database.rows("votes_between", transaction, int(vote), upto, _PAGE, TRAITS_VERSION)
+        votes = sorted((_ranked(row) for row in rows), key=_moment)
+        if len(rows) == _PAGE:
+            return VotePage(votes, f"{rows[-1]['txid']}:{rows[-1]['id']}", more=True)
+        return VotePage(votes, f"{upto}:0")
 
     async def ttft_medians_ms(self) -> Mapping[str, float]:
         return {row["contestant"]: row["ttft_ms"] for row in await self._database.rows("ttft_medians")}
@@ -79,6 +87,7 @@ async def _facts(connection: Connection, battles: Mapping[UUID, Record]) -> dict
             void=battles[row["id"]]["void_reason"] is not None,
             all_done=row["all_done"],
             vote=None if row["receipt"] is None else _vote(row),
+            forfeited=battles[row["id"]]["forfeited_by"] is not None,
         )
         for row in rows
     }
@@ -98,8 +107,7 @@ async def _decide(
             accepted[ballot.conversation] = ballot
     if accepted:
         for conversation, vote in (await _insert(connection, accepted, battles)).items():
-            before = known[conversation]
-            known[conversation] = BattleFacts(before.person, before.is_battle, before.void, before.all_done, vote)
+            known[conversation] = replace(known[conversation], vote=vote)
     return [_result(ballot, known, battles) for ballot in ballots]
 
 
@@ -144,7 +152,11 @@ async def _insert(
 
 def _ranked(row: Record) -> RankedVote:
     sides = row["contestant_a"], row["contestant_b"]
-    return RankedVote(row["id"], *sides, Winner(row["winner"]), row["created_at"], _traits(row))
+    return RankedVote(row["id"], *sides, Winner(row["winner"]), row["created_at"], _traits(row), row["forfeit"])
+
+
+def _moment(vote: RankedVote) -> tuple[datetime, int]:
+    return vote.created_at, vote.id
 
 
 def _traits(row: Record) -> Traits | None:

@@ -1,18 +1,29 @@
 -- name: load_answer
--- What the runner needs to know of an answer before it generates it.
+-- What the runner needs to know of an answer, beside the prompts up to it and what this side said to the earlier ones.
 select c.kind, a.contestant, a.attempt, a.failures, a.state, t.seed, t.max_tokens,
-       extract(epoch from clock_timestamp() - a.asked_at)::float8 as age_s
+       extract(epoch from clock_timestamp() - a.asked_at)::float8 as age_s,
+       p.turn, p.prompt, s.text
 from answers a
 join turns t using (conversation, turn)
 join conversations c on c.id = a.conversation
-where a.conversation = $1 and a.turn = $2 and a.side = $3;
+join turns p on p.conversation = a.conversation and p.turn <= a.turn
+join answers s on s.conversation = p.conversation and s.turn = p.turn and s.side = a.side
+where a.conversation = $1 and a.turn = $2 and a.side = $3
+order by p.turn;
 
--- name: load_dialogue
--- The prompts up to a turn, and what this side answered to the earlier ones.
-select t.turn, t.prompt, a.text
-from turns t join answers a using (conversation, turn)
-where t.conversation = $1 and t.turn <= $2 and a.side = $3
-order by t.turn;
+-- name: lock_fates
+-- Locks the battles that a batch of ends may decide, always in the same order, and tells what has become of them.
+select id, kind, void_reason, forfeited_by
+from conversations where id = any($1::uuid[])
+order by id for no key update;
+
+-- name: lock_answers
+-- Locks the answers of a batch, always in the same order; of a forfeit the other side too, which may end at this moment.
+select from answers a
+join unnest($1::uuid[], $2::int[], $3::text[], $4::text[]) as s (conversation, turn, side, state)
+  on a.conversation = s.conversation and a.turn = s.turn and (a.side = s.side or s.state = 'forfeited')
+order by a.conversation, a.turn, a.side
+for no key update of a;
 
 -- name: settle_answers
 -- The ends of many answers; only the current attempt of a pending answer is written. Returns places from 1.
@@ -29,15 +40,20 @@ where a.conversation = s.conversation and a.turn = s.turn and a.side = s.side
   and a.attempt = s.attempt and a.state = 'pending'
 returning s.place;
 
--- name: void_battles
--- A battle with a failed side is void, once and for all.
-update conversations c set void_reason = s.reason
-from unnest($1::uuid[], $2::text[]) as s (id, reason)
-where c.id = s.id and c.kind = 'battle' and c.void_reason is null;
+-- name: write_fates
+-- What has become of battles.
+update conversations c set void_reason = s.void_reason, forfeited_by = s.forfeited_by
+from unnest($1::uuid[], $2::text[], $3::text[]) as s (id, void_reason, forfeited_by)
+where c.id = s.id;
 
--- name: void_reasons
--- Why these battles are void.
-select id, void_reason from conversations where id = any($1::uuid[]) and void_reason is not null;
+-- name: count_forfeits
+-- Of some battles, those that a forfeit has decided and in which nobody writes any more are counted from now on.
+insert into forfeits (conversation, winner, contestant_a, contestant_b)
+select c.id, case c.forfeited_by when 'a' then 'b' else 'a' end, c.contestant_a, c.contestant_b
+from conversations c
+where c.id = any($1::uuid[]) and c.forfeited_by is not null
+  and not exists (select from answers a where a.conversation = c.id and a.state = 'pending')
+on conflict (conversation) do nothing;
 
 -- name: retry_answer
 -- A new attempt in place of the current one.

@@ -28,11 +28,11 @@ select $1, $2, side, contestant from unnest($7::text[], $8::text[]) as sides (si
 
 -- name: lock_conversation
 -- Serialises everything that may change a conversation.
-select id from conversations where id = $1 for update;
+select id from conversations where id = $1 for no key update;
 
 -- name: find_conversation
 -- A conversation with its vote, if it has one.
-select c.id, c.kind, c.person, c.contestant_a, c.contestant_b, c.void_reason, c.created_at,
+select c.id, c.kind, c.person, c.contestant_a, c.contestant_b, c.void_reason, c.forfeited_by, c.created_at,
        v.receipt, v.winner, v.idempotency_key as vote_key, v.created_at as voted_at
 from conversations c left join votes v on v.conversation = c.id
 where c.id = $1;
@@ -54,8 +54,8 @@ where conversation = $1 and turn = $2 and side = $3;
 
 -- name: history
 -- A person's conversations, newest first, from before the given one.
-select c.id, c.kind, c.created_at, c.void_reason is not null as void, c.contestant_a, c.contestant_b, v.winner,
-       left(t.prompt, 160) as title
+select c.id, c.kind, c.created_at, c.void_reason is not null as void, c.forfeited_by is not null as forfeited,
+       c.contestant_a, c.contestant_b, v.winner, left(t.prompt, 160) as title
 from conversations c
 join turns t on t.conversation = c.id and t.turn = 1
 left join votes v on v.conversation = c.id

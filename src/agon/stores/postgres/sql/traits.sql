@@ -1,11 +1,12 @@
 -- name: vote_dialogues
--- Prompts and answers of the battles behind some votes, turn by turn.
+-- Prompts and answers of the battles behind some votes and forfeits, turn by turn.
 select v.id, t.prompt, a.text as a, b.text as b
-from votes v
+from (select id, conversation from votes where id = any($1::bigint[])
+      union all
+      select id, conversation from forfeits where id = any($1::bigint[])) v
 join turns t on t.conversation = v.conversation
 join answers a on a.conversation = t.conversation and a.turn = t.turn and a.side = 'a'
 join answers b on b.conversation = t.conversation and b.turn = t.turn and b.side = 'b'
-where v.id = any($1::bigint[])
 order by v.id, t.turn;
 
 -- name: keep_traits

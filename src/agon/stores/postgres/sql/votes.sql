@@ -1,8 +1,8 @@
 -- name: lock_battles
 -- Locks the battles of a batch of ballots, always in the same order so that two batches cannot wait for each other.
-select id, person, kind, void_reason, contestant_a, contestant_b
+select id, person, kind, void_reason, forfeited_by, contestant_a, contestant_b
 from conversations where id = any($1::uuid[])
-order by id for update;
+order by id for no key update;
 
 -- name: battle_facts
 -- For locked battles: whether every answer is done, and the vote if there is one.
@@ -27,14 +27,27 @@ select receipt, winner, idempotency_key, created_at, contestant_a, contestant_b 
 -- Votes that came from another server's dump carry its transaction numbers, which this one has not reached.
 update votes set txid = pg_current_xact_id() where txid >= pg_snapshot_xmax(pg_current_snapshot());
 
+-- name: adopt_restored_forfeits
+-- The same of forfeits.
+update forfeits set txid = pg_current_xact_id() where txid >= pg_snapshot_xmax(pg_current_snapshot());
+
 -- name: vote_horizon
 -- Every transaction below this one has ended: what they wrote can be read without gaps.
 select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
 
 -- name: votes_between
--- Votes of the transactions from the first (inclusive) to the second (exclusive), with their traits by these rules.
-select v.id, v.contestant_a, v.contestant_b, v.winner, v.created_at, t.categories,
+-- The next votes and forfeits behind a place, of transactions below another, with their traits by these rules.
+with counted as (
+    (select txid, id, contestant_a, contestant_b, winner, created_at, false as forfeit
+     from votes where (txid, id) > ($1::text::xid8, $2::bigint) and txid < $3::text::xid8
+     order by txid, id limit $4)
+    union all
+    (select txid, id, contestant_a, contestant_b, winner, created_at, true
+     from forfeits where (txid, id) > ($1::text::xid8, $2::bigint) and txid < $3::text::xid8
+     order by txid, id limit $4)
+    order by txid, id limit $4
+)
+select v.txid::text as txid, v.id, v.contestant_a, v.contestant_b, v.winner, v.created_at, v.forfeit, t.categories,
        t.tokens_a, t.headers_a, t.lists_a, t.bold_a, t.tokens_b, t.headers_b, t.lists_b, t.bold_b
-from votes v left join vote_traits t on t.vote = v.id and t.version = $3
-where v.txid >= $1::text::xid8 and v.txid < $2::text::xid8
-order by v.created_at, v.id;
+from counted v left join vote_traits t on t.vote = v.id and t.version = $5
+order by v.txid, v.id;
