@@ -102,7 +102,8 @@ async def test_models_are_listed_and_scripts_are_shown(http: aiohttp.ClientSessi
     async with http.get("/control") as response:
         assert await response.json() == shown
     assert shown["m"]["counters"] == {
-        "active": 0, "started": 0, "finished": 0, "failed": 0, "cancelled": 0, "tokens": 0,
+        "active": 0, "waiting": 0, "started": 0, "finished": 0, "failed": 0, "cancelled": 0, "tokens": 0,
+        "prompt_tokens": 0, "cached_tokens": 0,
     }  # fmt: skip
 
 
@@ -134,7 +135,8 @@ async def test_an_unstreamed_answer_is_the_streamed_one(scripted: ScriptedServer
         whole = cast("dict[str, Any]", await response.json())
     assert whole["choices"][0]["message"]["content"] == text
     assert whole["choices"][0]["finish_reason"] == "length" == finish.reason is not FinishReason.STOP
-    assert whole["usage"] == {"prompt_tokens": 1, "completion_tokens": 20, "total_tokens": 21}
+    usage = {"prompt_tokens": 1, "completion_tokens": 20, "total_tokens": 21}
+    assert whole["usage"] == {**usage, "prompt_tokens_details": {"cached_tokens": 1}}
     await engine.close()
 
 

@@ -8,15 +8,15 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from aiohttp import web
 
 from agon.core.errors import AgonError, InvalidInput, NotAllowed, NotFound
-from agon.core.generation import Message, Role
-from agon.engines.scripted_models import Failure, FailureKind, HeavyTail, ScriptedModel
-from agon.engines.scripted_text import heavy_tail, text_key
-from agon.engines.scripted_wire import Plan, Wire, whole_body
+from agon.engines.scripted_cache import Places, PrefixCache
+from agon.engines.scripted_models import FailureKind, ScriptedModel
+from agon.engines.scripted_plan import Chances, Plan, make_plan
+from agon.engines.scripted_wire import Wire, whole_body
 
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -27,6 +27,8 @@ _STATUSES: dict[FailureKind, int] = {"http_500": 500, "http_503": 503, "http_429
 @dataclass(slots=True)
 class Counters:
     active: int = 0
+    """Running or waiting."""
+    waiting: int = 0
     started: int = 0
     finished: int = 0
     failed: int = 0
@@ -34,22 +36,40 @@ class Counters:
     cancelled: int = 0
     """The client went away first."""
     tokens: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
 
 
 @dataclass(slots=True)
 class _State:
     script: ScriptedModel
-    counters: Counters = field(default_factory=Counters)
-    failures_left: int | None = None
+    tally: Counters = field(default_factory=Counters)
+    chances: Chances = field(default_factory=Chances)
+    cache: PrefixCache = field(default_factory=PrefixCache)
+    places: Places = field(default_factory=Places)
+    seen: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def next_failure(self) -> Failure | None:
-        fail = self.script.fail
-        if fail is None or fail.times is None:
-            return fail
-        if self.failures_left == 0:
-            return None
-        self.failures_left = (self.failures_left or fail.times) - 1
-        return fail
+    def follow(self, script: ScriptedModel) -> None:
+        self.script = script
+        self.chances.failures_left = None
+        self.places.allow(script.max_running)
+
+    @property
+    def counters(self) -> Counters:
+        self.tally.waiting = self.places.waiting
+        return self.tally
+
+    def note(self, plan: Plan) -> None:
+        self.tally.started += 1
+        self.tally.prompt_tokens += plan.prompt_tokens
+        self.tally.cached_tokens += plan.cached_tokens
+
+    def ended(self, plan: Plan) -> None:
+        if plan.fail is not None:
+            self.tally.failed += 1
+            return
+        self.tally.finished += 1
+        self.cache.keep(plan.messages, plan.begun + plan.whole())
 
 
 class ScriptedServer:
@@ -65,6 +85,8 @@ class ScriptedServer:
         port: int = 0,
     ) -> None:
         self._states = {name: _State(script or ScriptedModel()) for name in models}
+        for state in self._states.values():
+            state.follow(state.script)
         self._api_key = api_key
         self._host = host
         self._port = port
@@ -76,6 +98,8 @@ class ScriptedServer:
 
     async def start(self) -> None:
         app = web.Application(client_max_size=_BODY_LIMIT, middlewares=[_errors_as_json])
+        app.router.add_get("/health", self._health)
+        app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/control", self._show)
@@ -100,12 +124,15 @@ class ScriptedServer:
     def configure(self, model: str, **patch: object) -> None:
         """Change a model's script, or every model's with `*`. Raises `InvalidInput`, `NotFound`."""
         for state in self._states.values() if model == "*" else (self._state(model),):
-            state.script = state.script.changed(patch)
-            state.failures_left = None
+            state.follow(state.script.changed(patch))
 
     def counters(self, model: str) -> Counters:
         """Return the live counters of a model."""
         return self._state(model).counters
+
+    def seen(self, model: str) -> Mapping[str, Any]:
+        """Return the last request to a model, with whatever fields it had."""
+        return self._state(model).seen
 
     def _state(self, model: str) -> _State:
         if model not in self._states:
@@ -115,6 +142,12 @@ class ScriptedServer:
     async def _list_models(self, _: web.Request) -> web.Response:
         models = [{"id": name, "object": "model", "owned_by": "agon"} for name in self._states]
         return web.json_response({"object": "list", "data": models})
+
+    async def _health(self, _: web.Request) -> web.Response:
+        return web.Response()
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        return web.Response(text="".join(_metric_lines(self._states)), content_type="text/plain")
 
     async def _show(self, _: web.Request) -> web.Response:
         return web.json_response(
@@ -137,85 +170,83 @@ class ScriptedServer:
         refused = [name for name in state.script.refuse_fields if name in body]
         if refused:
             raise InvalidInput(f"Unsupported parameter: '{refused[0]}'{_instead(refused[0])}.", field=refused[0])
-        plan = _make_plan(body, state)
-        state.counters.started += 1
-        state.counters.active += 1
+        state.seen = body
+        plan = make_plan(body, state.script, state.chances, state.cache)
+        state.note(plan)
+        state.tally.active += 1
         try:
-            response = await self._answer(request, plan, state.counters)
+            response = await self._answer(request, plan, state)
         except (asyncio.CancelledError, ConnectionError):
-            state.counters.cancelled += 1
+            state.tally.cancelled += 1
             raise
         finally:
-            state.counters.active -= 1
-        if plan.fail is None:
-            state.counters.finished += 1
-        else:
-            state.counters.failed += 1
+            state.tally.active -= 1
+        state.ended(plan)
         return response
 
-    async def _answer(self, request: web.Request, plan: Plan, counters: Counters) -> web.StreamResponse:
-        too_many = plan.script.max_active is not None and counters.active > plan.script.max_active
+    async def _answer(self, request: web.Request, plan: Plan, state: _State) -> web.StreamResponse:
+        too_many = plan.script.max_active is not None and state.tally.active > plan.script.max_active
         status = 429 if too_many else _STATUSES.get(plan.fail.kind) if plan.fail else None
         if status is not None:
             return _error_response(status, "The script asks for this failure.", code=None)
-        if plan.stream and not plan.script.whole_json:
-            return await _stream(request, plan, counters)
-        await _sleep_until(_now() + plan.script.first_token_delay_s)
-        counters.tokens += plan.tokens
-        return web.json_response(whole_body(plan))
+        async with state.places.place():
+            if plan.stream and not plan.script.whole_json:
+                return await _stream(request, plan, state.tally)
+            return await _whole(request, plan, state.tally)
 
 
-def _make_plan(body: Mapping[str, object], state: _State) -> Plan:
-    script, messages = state.script, _read_messages(body.get("messages"))
-    seed, limit = body.get("seed", 0), body.get("max_tokens", body.get("max_completion_tokens"))
-    if not isinstance(seed, int):
-        raise InvalidInput("seed is a whole number.", field="seed")
-    if limit is not None and not (isinstance(limit, int) and limit > 0):
-        raise InvalidInput("max_tokens is a whole number above 0.", field="max_tokens")
-    model, options = str(body["model"]), body.get("stream_options")
-    key, length = text_key(model, messages, seed), script.tokens
-    if isinstance(length, HeavyTail):
-        length = heavy_tail(key, low=length.low, high=length.high, alpha=length.alpha)
-    fail = state.next_failure()
-    return Plan(
-        model=model,
-        key=key,
-        tokens=0 if fail and fail.kind == "empty" else min(length, limit or length),
-        length_limited=limit is not None and limit < length,
-        stream=body.get("stream") is True,
-        usage=isinstance(options, dict) and bool(cast("dict[str, object]", options).get("include_usage")),
-        prompt_tokens=sum(len(message.content.split()) for message in messages),
-        fail=fail,
-        script=script,
-    )
+async def _whole(request: web.Request, plan: Plan, counters: Counters) -> web.StreamResponse:
+    rate = 0.0 if plan.stream else plan.script.rate_tokens_per_s
+    await _sleep_until(_now() + plan.first_token_delay_s + (plan.tokens / rate if rate else 0.0))
+    if plan.fail and plan.fail.kind == "stall":
+        await asyncio.Event().wait()
+    match plan.fail.kind if plan.fail else None:
+        case "disconnect":
+            return _break_off(request, web.Response())
+        case "error_event":
+            return _error_response(500, "The script asks for this failure.", code=None)
+        case "garbage" | "truncate":
+            return web.Response(text=json.dumps(whole_body(plan))[:-20], content_type="application/json")
+        case _:
+            counters.tokens += plan.tokens
+            return web.json_response(whole_body(plan))
 
 
 async def _stream(request: web.Request, plan: Plan, counters: Counters) -> web.StreamResponse:
-    script, fail = plan.script, plan.fail
-    fail_at = fail.at_token if fail and fail.kind != "empty" else None
-    await _sleep_until(_now() + script.first_token_delay_s)
-    if fail and fail.kind == "disconnect" and fail_at == 0:
+    fail = plan.fail
+    await _sleep_until(_now() + plan.first_token_delay_s)
+    if fail and fail.kind == "disconnect" and plan.fail_at == plan.first:
         return _break_off(request, web.Response())
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await response.prepare(request)
     wire = Wire(response, plan)
     await wire.send(wire.opening())
-    start, sent, until = _now(), 0, plan.tokens if fail_at is None else min(fail_at, plan.tokens)
-    while sent < until:
-        due = until
-        if script.rate_tokens_per_s:
-            due = min(until, 1 + int((_now() - start) * script.rate_tokens_per_s))
-        if due > sent:
-            await wire.send(b"".join(wire.delta({"content": plan.text(number)}) for number in range(sent, due)))
-            counters.tokens += due - sent
-            sent = due
-        else:
-            await _sleep_until(_next_tick(start + sent / script.rate_tokens_per_s, script.tick_ms / 1000))
-    if fail_at is None:
-        await wire.send(wire.ending(sent))
+    until = plan.end if plan.fail_at is None else min(plan.fail_at, plan.end)
+    spoken = plan.first
+    if plan.pause_at is not None and plan.script.pause is not None and plan.pause_at < until:
+        spoken = await _say(wire, plan, counters, spoken, plan.pause_at)
+        await asyncio.sleep(plan.script.pause.seconds)
+    await _say(wire, plan, counters, spoken, until)
+    if plan.fail_at is None:
+        await wire.send(wire.ending(plan.tokens))
         return response
     assert fail is not None
     return await _fail(request, wire, fail.kind)
+
+
+async def _say(wire: Wire, plan: Plan, counters: Counters, first: int, until: int) -> int:
+    """Say the tokens from one number to before another, at the script's pace."""
+    rate, tick_s = plan.script.rate_tokens_per_s, plan.script.tick_ms / 1000
+    start, sent = _now(), first
+    while sent < until:
+        due = min(until, first + 1 + int((_now() - start) * rate)) if rate else until
+        if due > sent:
+            await wire.send(wire.say(sent, due))
+            counters.tokens += due - sent
+            sent = due
+        else:
+            await _sleep_until(_next_tick(start + (sent - first) / rate, tick_s))
+    return until
 
 
 async def _fail(request: web.Request, wire: Wire, kind: FailureKind) -> web.StreamResponse:
@@ -253,19 +284,6 @@ async def _sleep_until(when: float) -> None:
         await asyncio.sleep(wait)
 
 
-def _read_messages(value: object) -> list[Message]:
-    if not isinstance(value, list) or not value:
-        raise InvalidInput("messages is a list with at least one message.", field="messages")
-    messages: list[Message] = []
-    for item in cast("list[object]", value):
-        fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
-        role, content = fields.get("role"), fields.get("content")
-        if role not in {"system", "user", "assistant"} or not isinstance(content, str):
-            raise InvalidInput("A message has a role and its content is text.", field="messages")
-        messages.append(Message(cast("Role", role), content))
-    return messages
-
-
 async def _read_object(request: web.Request) -> Mapping[str, object]:
     try:
         body: object = json.loads(await request.read())
@@ -274,6 +292,19 @@ async def _read_object(request: web.Request) -> Mapping[str, object]:
     if not isinstance(body, dict):
         raise InvalidInput("The body is a JSON object.")
     return cast("dict[str, object]", body)
+
+
+def _metric_lines(states: Mapping[str, _State]) -> Iterable[str]:
+    """What vLLM tells of itself, by its names."""
+    gauges: dict[str, Callable[[_State], float]] = {
+        "vllm:num_requests_running": lambda state: state.places.running,
+        "vllm:num_requests_waiting": lambda state: state.places.waiting,
+        "vllm:kv_cache_usage_perc": lambda state: state.places.running / (state.script.max_running or 256),
+    }
+    for name, read in gauges.items():
+        yield f"# TYPE {name} gauge\n"
+        for model, state in states.items():
+            yield f'{name}{{engine="0",model_name={json.dumps(model)}}} {float(read(state))}\n'
 
 
 def _instead(name: str) -> str:

@@ -7,16 +7,19 @@ own. Lost, doubled, swapped or foreign text is found from the text alone.
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from statistics import NormalDist
 
 from agon.core.generation import Message
 
 _END = "∎"
 _WORDS = ("river", "光", "stone", "🌊", "lantern", "naïve", "桥梁", "meadow", "👩‍🚀", "ember", "Straße", "drift")
 _KEY = re.compile(r"《([0-9a-f]{12})》")
+_LONGEST_TOKEN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,47 @@ def check_text(text: str) -> CheckedText:
     raise AssertionError("unreachable")
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text goes on that is begun: within the token `number`, of which `chars` characters are said."""
+
+    number: int
+    chars: int
+    complete: bool
+    """The end mark is said: nothing is left."""
+
+
+def place_behind(key: str, said: str) -> Place:
+    """Find where a begun text goes on, also one that was cut inside a token. Raises `ValueError` for another text."""
+    position = 0
+    for number in count():
+        rest = said[position : position + _LONGEST_TOKEN]
+        plain, mark = token(key, number), token(key, number, last=True)
+        if number and rest == mark and position + len(mark) == len(said):
+            return Place(number + 1, 0, complete=True)
+        if (plain.startswith(rest) and rest != plain) or (number and mark.startswith(rest)):
+            return Place(number, len(rest), complete=False)
+        if not rest.startswith(plain):
+            raise ValueError(f"At character {position}, token {number}: expected {plain!r}, found {rest!r}")
+        position += len(plain)
+    raise AssertionError("unreachable")
+
+
+def chance(key: str, what: str) -> float:
+    """Draw from [0, 1) for one purpose; the same key always draws the same."""
+    return int.from_bytes(hashlib.blake2s(f"{key}:{what}".encode(), digest_size=4).digest()) / 2**32
+
+
+def pareto(chance: float, *, low: float, high: float, alpha: float) -> float:
+    """Turn an even chance into a draw from a bounded Pareto distribution."""
+    return min(high, low / (1.0 - chance) ** (1.0 / alpha))
+
+
 def heavy_tail(key: str, *, low: int, high: int, alpha: float) -> int:
     """Draw a length from a bounded Pareto distribution; the same key always draws the same."""
-    chance = int.from_bytes(hashlib.blake2s(f"{key}:length".encode(), digest_size=4).digest()) / 2**32
-    return min(high, int(low / (1.0 - chance) ** (1.0 / alpha)))
+    return int(pareto(chance(key, "length"), low=low, high=high, alpha=alpha))
+
+
+def log_normal(key: str, *, median: float, spread: float) -> float:
+    """Draw a length around a median; the same key always draws the same."""
+    return median * math.exp(spread * NormalDist().inv_cdf(max(1e-9, chance(key, "length"))))

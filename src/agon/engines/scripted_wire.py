@@ -1,43 +1,13 @@
 """How the scripted engine puts an answer on the wire."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from aiohttp import web
 
-from agon.engines.scripted_models import Failure, ScriptedModel
-from agon.engines.scripted_text import token
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """All that is decided about one answer before its first byte."""
-
-    model: str
-    key: str
-    tokens: int
-    length_limited: bool
-    stream: bool
-    usage: bool
-    prompt_tokens: int
-    fail: Failure | None
-    script: ScriptedModel
-
-    @property
-    def finish_reason(self) -> str | None:
-        asked = self.script.dialect.finish_reason
-        return ("length" if self.length_limited else "stop") if asked == "auto" else asked
-
-    def text(self, number: int) -> str:
-        return token(self.key, number, last=number == self.tokens - 1 and not self.length_limited)
-
-    def usage_body(self, sent: int) -> dict[str, int]:
-        return {
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": sent,
-            "total_tokens": self.prompt_tokens + sent,
-        }
+from agon.engines.scripted_plan import Plan
+from agon.engines.scripted_text import chance
 
 
 class Wire:
@@ -60,6 +30,15 @@ class Wire:
 
     def delta(self, delta: Mapping[str, object]) -> bytes:
         return self.event(f"{self._before}{json.dumps(delta, ensure_ascii=False)}{self._after}")
+
+    def say(self, first: int, end: int) -> bytes:
+        """The tokens from one number to before another, each a chunk."""
+        plan = self._plan
+        if plan.logprobs:
+            logprobs = (logprobs_body(plan, number) for number in range(first, end))
+            chunks = (self._chunk({"content": one["token"]}, None, [one]) for one in logprobs)
+            return b"".join(map(self.event, chunks))
+        return b"".join(self.delta({"content": plan.text(number)}) for number in range(first, end))
 
     def opening(self) -> bytes:
         deltas: list[dict[str, object]] = []
@@ -84,8 +63,10 @@ class Wire:
         for part in _cut_characters(data) if self._dialect.split_utf8 else (data,):
             await self.response.write(part)
 
-    def _chunk(self, delta: object, finish_reason: str | None) -> str:
+    def _chunk(self, delta: object, finish_reason: str | None, logprobs: object = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        if logprobs is not None:
+            choice["logprobs"] = {"content": logprobs}
         return json.dumps(self._frame | {"choices": [choice]})
 
 
@@ -99,12 +80,29 @@ def _cut_characters(data: bytes) -> Iterator[bytes]:
 
 
 def whole_body(plan: Plan) -> dict[str, object]:
-    text = "".join(plan.text(number) for number in range(plan.tokens))
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": plan.finish_reason}
+    message = {"role": "assistant", "content": plan.whole()}
+    choice: dict[str, object] = {"index": 0, "message": message, "finish_reason": plan.finish_reason}
+    if plan.logprobs:
+        choice["logprobs"] = {"content": [logprobs_body(plan, number) for number in range(plan.first, plan.end)]}
     return {
         "id": f"chatcmpl-{plan.key}",
         "object": "chat.completion",
+        "created": 0,
         "model": plan.model,
         "choices": [choice],
         "usage": plan.usage_body(plan.tokens),
     }
+
+
+def logprobs_body(plan: Plan, number: int) -> dict[str, object]:
+    """A made-up certainty of one token, the same each time, with as many others as were asked for."""
+    text = plan.text(number)
+    certainty = chance(plan.key, f"logprob:{number}")
+
+    def entry(token: str, share: float) -> dict[str, object]:
+        return {"token": token, "logprob": round(math.log(share), 6), "bytes": list(token.encode())}
+
+    likely = 0.5 + certainty / 2.5
+    others = (entry(f" other{rank}", (1 - likely) / 2**rank) for rank in range(1, plan.top_logprobs))
+    top = [entry(text, likely), *others] if plan.top_logprobs else []
+    return {**entry(text, likely), "top_logprobs": top}
