@@ -1,14 +1,25 @@
 """What a watcher is sent: whatever the bus does, it ends with the ledger's text."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.core.builders import answer, battle, turn, voided
 from tests.core.worlds import World, worlds
 
 from agon.core.conversation import AnswerState, Conversation, Side
 from agon.core.errors import InvalidInput
-from agon.core.events import Follower, Packet, Position, Sent, Settled, SidePosition, Void, Waiting
+from agon.core.events import (
+    Follower,
+    Packet,
+    Position,
+    Said,
+    Sent,
+    Settled,
+    SidePosition,
+    Void,
+    Waiting,
+    said_in,
+)
 
 side_positions = st.builds(SidePosition, st.integers(0, 999_999), st.integers(0, 999_999_999), st.booleans())
 positions = st.builds(
@@ -219,3 +230,22 @@ def test_a_packet_that_is_cut_has_no_logprobs_for_what_is_left() -> None:
     assert follower.see(packet)[0].event == packet
     longer = Packet(1, Side.A, 1, 3, "lo you", logprobs=({"token": "lo"}, {"token": " you"}))
     assert follower.see(longer)[0].event == Packet(1, Side.A, 1, 5, " you")
+
+
+@given(worlds(), st.integers(0, 100))
+def test_what_was_said_is_what_its_watchers_see(world: World, length: int) -> None:
+    events = [event for event in world.events if isinstance(event, Void) or event.turn == 1][:length]
+    client = Client(world)
+    for event in events:
+        client.take(client.follower.see(event))
+    assume(not client.follower.missing)
+    for side in world.conversation.contestants:
+        at = client.follower.position.side(side)
+        seen = "" if at.settled else client.texts.get((1, side), "")
+        assert said_in(events, 1, side) == Said(seen, at.attempt)
+
+
+def test_nothing_was_said_where_a_part_of_it_is_lost() -> None:
+    events = [Packet(1, Side.A, 2, 3, "lo"), Packet(1, Side.A, 2, 5, " you")]
+    assert said_in(events, 1, Side.A) == Said("", 2)
+    assert said_in([*events, Packet(1, Side.A, 2, 0, "Hello")], 1, Side.A) == Said("Hello", 2)

@@ -6,7 +6,7 @@ with the events that are still owed. So a reconnect, a lost bus and a second wat
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,6 +79,31 @@ class Void:
 
 
 Event = Packet | Settled | Waiting | Void
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What of an answer was sent so far, and by which attempt; attempt 0 has said nothing."""
+
+    text: str = ""
+    attempt: int = 0
+
+
+def said_in(events: Iterable[Event], turn: int, side: Side) -> Said:
+    """What a stream holds of an answer that is being written: what a further attempt can go on from.
+
+    Nothing if the side is over, so that an answer that is asked for again begins anew; nothing if a part was lost.
+    """
+    said = Said()
+    for event in events:
+        if isinstance(event, Void | Waiting) or (event.turn, event.side) != (turn, side):
+            continue
+        if event.attempt < said.attempt:
+            continue
+        known = isinstance(event, Packet) and event.offset <= len(said.text)
+        text = said.text[: event.offset] + event.text if isinstance(event, Packet) and known else ""
+        said = Said(text, event.attempt)
+    return said
 
 
 @dataclass(frozen=True, slots=True)

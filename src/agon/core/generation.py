@@ -7,6 +7,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant"]
 
+BUSY_CODE = "engine_busy"
+"""Of an `EngineError`: the engine has too much to do. Backpressure, not a failure."""
+EMPTY_CODE = "engine_empty"
+"""Of an `EngineError`: the engine ended its answer without a word, so there is nothing to vote on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -51,6 +51,8 @@ class Job:
     """Replicas to leave out as long as there is another one: they have just failed."""
     request: GenerationRequest | None = None
     """Set for a turn that the ledger does not know; then the job carries all there is."""
+    reruns: int = 0
+    """How often it was given to another replica because one had failed or died."""
 
 
 @dataclass(frozen=True, slots=True)
