@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-deps
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast e2e bench lock page clean format lint types imports browser web-check
+.PHONY: help run test check fast e2e bench chaos lock page clean format lint types imports browser web-check
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ e2e: $(VENV)/.dev page browser ## drive the whole arena from outside, in a brows
 bench: $(VENV)/.dev ## run one benchmark: make bench NAME=...
 	@test -n "$(NAME)" || { echo "Say which: make bench NAME=…, one of:"; ls benchmarks/*.py 2>/dev/null | xargs -r -n1 basename -s .py; exit 2; }
 	@$(BIN)/python -m benchmarks.$(NAME)
+
+chaos: $(VENV)/.dev ## kill processes while a crowd battles, so many times: make chaos REPEATS=50
+	@$(BIN)/python -m tests.chaos --repeats $(or $(REPEATS),50)
 
 format: $(VENV)/.dev ## rewrite the code in the house format
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .

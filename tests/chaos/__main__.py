@@ -1,0 +1,33 @@
+"""`python -m tests.chaos`: the whole storm, one line a repeat."""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chaos.cluster import running_cluster
+from tests.chaos.storm import Plan, storm
+
+
+async def _run(plan: Plan, folder: Path) -> None:
+    async with running_cluster(folder) as cluster:
+        await storm(cluster, plan, lambda line: print(line, flush=True))  # noqa: T201
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--first", type=int, default=1, help="begin with this repeat of the seed's storm")
+    parser.add_argument("--battles", type=int, default=110)
+    parser.add_argument("--folder", type=Path, help="keep data and logs here")
+    args = parser.parse_args()
+    plan = Plan(args.seed, args.repeats, battles=args.battles, first=args.first)
+    print(f"seed {plan.seed}", flush=True)  # noqa: T201
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_run(plan, args.folder or Path(folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""A cluster of real processes on loopback, each under our own hand: stores, engines, runners, gateways."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import aiohttp
+import asyncpg
+import psutil
+
+from agon.embedded.postgres import PostgresServer
+from agon.embedded.process import Child, Launch, spawn, tail
+from agon.embedded.valkey import ValkeyServer
+from agon.stores.postgres.migrate import migrate
+from agon.supervisor.options import free_port
+
+PATIENCE_S = 60
+"""Nothing here measures the speed of starting; on a busy machine it may take long, but it must happen."""
+
+Role = Literal["engine", "runner", "gateway"]
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A contestant, and which engines have its model."""
+
+    name: str
+    engines: tuple[int, ...]
+    prefill: bool = False
+
+
+PLAYERS = (Player("amber", (0, 1)), Player("basalt", (1, 2), prefill=True), Player("cobalt", (2,)))
+ENGINES, RUNNERS, GATEWAYS = 3, 2, 2
+TOKENS = 72
+ANSWER_TOKENS = 96
+"""The arena's limit, above what an engine says; chats ask for less, and are cut."""
+PACE: Mapping[str, object] = {"rate_tokens_per_s": 20.0, "tick_ms": 200.0}
+PREFIX = "chaos"
+
+
+async def until(condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> None:
+    """Wait for a condition, which may be a coroutine function."""
+    try:
+        async with asyncio.timeout(patience_s):
+            while True:
+                found = condition()
+                if await found if asyncio.iscoroutine(found) else found:
+                    return
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"never happened: {what}") from None
+
+
+@dataclass(slots=True)
+class Part:
+    """One process; `start` runs it anew at the same place."""
+
+    name: str
+    role: Role
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    log: Path
+    port: int | None = None
+    child: Child | None = None
+    lives: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.child is not None
+        return self.child.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self.child is not None and self.child.poll() is None
+
+    def start(self) -> None:
+        assert not self.is_alive
+        self.lives += 1
+        command = [sys.executable, "-P", "-m", "agon.cli", *self.words]
+        # It dies with us, whatever happens to this process.
+        self.child = spawn(
+            Launch(command, self.log, self.log.parent, death_signal=signal.SIGKILL, environment=self.environment)
+        )
+
+    def kill(self) -> None:
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.child is not None
+        self.child.send_signal(number)
+
+    def said(self) -> str:
+        return f"{self.name} (life {self.lives}):\n{tail(self.log, lines=30)}"
+
+
+@dataclass(slots=True)
+class Cluster:
+    folder: Path
+    valkey: ValkeyServer
+    postgres: PostgresServer
+    parts: dict[str, Part] = field(default_factory=dict[str, Part])
+
+    def of(self, role: Role) -> list[Part]:
+        return [part for part in self.parts.values() if part.role == role]
+
+    @property
+    def gateway_urls(self) -> list[str]:
+        return [part.url for part in self.of("gateway")]
+
+    async def rows(self, statement: str, *values: object) -> list[asyncpg.Record]:
+        connection = await asyncpg.connect(self.postgres.url)
+        try:
+            return await connection.fetch(statement, *values)
+        finally:
+            await connection.close()
+
+    async def start(self, part: Part) -> None:
+        part.start()
+        if part.role == "engine":
+            await self.pace(part)
+
+    async def pace(self, engine: Part) -> None:
+        async with aiohttp.ClientSession() as http:
+            await until(lambda: _answers(http.post(f"{engine.url}/control", json=PACE)), f"{engine.name} listens")
+
+    async def until_ready(self) -> None:
+        """Every process lives, and every contestant is ready on each gateway."""
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
+            for url in self.gateway_urls:
+                await until(lambda url=url: _all_play(http, url), f"every contestant plays at {url}\n{self.said()}")
+        dead = [part.said() for part in self.parts.values() if not part.is_alive]
+        assert not dead, "\n".join(dead)
+
+    async def counters(self) -> dict[str, dict[str, int]]:
+        """What the engines count, by engine and model."""
+        found: dict[str, dict[str, int]] = {}
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
+            for engine in self.of("engine"):
+                async with http.get(f"{engine.url}/control") as response:
+                    models: dict[str, Any] = await response.json()
+                for model, shown in models.items():
+                    found[f"{engine.name}/{model}"] = shown["counters"]
+        return found
+
+    async def start_valkey(self, *, fresh: bool = False) -> None:
+        if fresh:
+            shutil.rmtree(self.folder / "valkey", ignore_errors=True)
+        self.valkey.prepare()
+        self.valkey.spawn()
+        await until(self.valkey.is_ready, "Valkey is back")
+
+    def kill_valkey(self) -> None:
+        assert self.valkey.child is not None
+        self.valkey.child.kill()
+        self.valkey.child.wait()
+
+    def said(self) -> str:
+        return "\n".join(part.said() for part in self.parts.values())
+
+    def memory(self) -> dict[str, psutil.Process]:
+        return {part.name: psutil.Process(part.pid) for part in self.parts.values() if part.is_alive}
+
+    async def close(self) -> None:
+        for part in self.parts.values():
+            if part.is_alive:
+                part.signal(signal.SIGCONT)
+            part.kill()
+        if self.valkey.child is not None:
+            self.valkey.child.send_signal(signal.SIGCONT)
+        self.valkey.stop()
+        self.postgres.stop()
+
+
+async def _answers(request: Any) -> bool:
+    try:
+        async with request as response:
+            return response.status == 200
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        return False
+
+
+async def _all_play(http: aiohttp.ClientSession, url: str) -> bool:
+    try:
+        async with http.get(f"{url}/arena/models") as response:
+            if response.status != 200:
+                return False
+            models = (await response.json())["models"]
+    except (aiohttp.ClientError, TimeoutError, OSError):
+        return False
+    return sum(model["state"] == "ready" for model in models) == len(PLAYERS)
+
+
+@asynccontextmanager
+async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
+    """Two gateways, two runners and three engines on stores of their own."""
+    cluster = Cluster(folder, ValkeyServer(folder), PostgresServer(folder))
+    try:
+        cluster.postgres.start()
+        cluster.valkey.start()
+        await migrate(cluster.postgres.url)
+        for part in _parts(cluster):
+            cluster.parts[part.name] = part
+            await cluster.start(part)
+        await cluster.until_ready()
+        yield cluster
+    finally:
+        await cluster.close()
+
+
+def _parts(cluster: Cluster) -> list[Part]:
+    folder = cluster.folder
+    ports = [free_port("127.0.0.1") for _ in range(ENGINES + GATEWAYS)]
+    config = folder / "agon.toml"
+    config.write_text(_config([f"http://127.0.0.1:{port}" for port in ports[:ENGINES]]), "utf-8")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("AGON_")},
+        "AGON_CONFIG": str(config),
+        "AGON_DATA_DIR": str(folder),
+        "AGON_DATABASE_URL": cluster.postgres.url,
+        "AGON_REDIS_URL": cluster.valkey.url,
+        "AGON_REDIS_PREFIX": PREFIX,
+        "AGON_SECRET": "a secret that both gateways share",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+    def part(role: Role, number: int, *words: str, port: int | None = None) -> Part:
+        name = f"{role}-{number + 1}"
+        return Part(name, role, words, environment, folder / "logs" / f"{name}.log", port)
+
+    parts = [
+        part("engine", number, "fake-engine", *_engine_words(number, port), port=port)
+        for number, port in enumerate(ports[:ENGINES])
+    ]
+    parts += [part("runner", number, "runner") for number in range(RUNNERS)]
+    for number, port in enumerate(ports[ENGINES:]):
+        parts.append(part("gateway", number, "gateway", "--port", str(port), port=port))
+    return parts
+
+
+def _engine_words(number: int, port: int) -> tuple[str, ...]:
+    models = ",".join(player.name for player in PLAYERS if number in player.engines)
+    return "--port", str(port), "--models", models, "--tokens", str(TOKENS), "--rate", "20"
+
+
+def _config(engines: list[str]) -> str:
+    tables = ['log_level = "info"', f"[limits]\nanswer_tokens = {ANSWER_TOKENS}"]
+    for player in PLAYERS:
+        urls = ", ".join(f'"{engines[number]}"' for number in player.engines)
+        prefill = "prefill = true\n" if player.prefill else ""
+        tables.append(
+            f'[[contestants]]\nname = "{player.name}"\nurls = [{urls}]\nmodel = "{player.name}"\n'
+            f"max_concurrent = 256\n{prefill}"
+        )
+    return "\n".join(tables)

@@ -1,0 +1,162 @@
+"""Waves of people, and what the monkey does to them; each repeat ends with every check."""
+
+import asyncio
+import itertools
+import random
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import psutil
+from tests.chaos import checks
+from tests.chaos.cluster import Cluster
+from tests.chaos.crowd import Crowd
+from tests.chaos.monkey import STRIKES, Monkey, Strike
+from tests.chaos.watcher import Door, Seen, Watch
+
+_STALLED_S = 0.6
+"""An engine writes every 0.2 s: a side that is silent for three times as long felt the strike."""
+_WARM_S = 2.5
+"""By then everybody has come, and nobody's answer is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    seed: int
+    repeats: int
+    battles: int = 110
+    chats: int = 16
+    first: int = 1
+    """The repeat to begin with: one that went wrong can be seen again alone."""
+    kinds: Sequence[Sequence[str]] | None = None
+    """What happens in each repeat; by default it is drawn."""
+
+    def strikes(self) -> Iterator[Sequence[str]]:
+        """Every kind equally often, in any order; in every third repeat two things happen."""
+        if self.kinds is not None:
+            yield from self.kinds
+            return
+        deck = random.Random(self.seed)
+        drawn = itertools.chain.from_iterable(deck.sample(sorted(STRIKES), len(STRIKES)) for _ in itertools.count())
+        for number in itertools.count(1):
+            yield list(itertools.islice(drawn, 2 if number % 3 == 0 else 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a process takes when nothing is going on."""
+
+    fds: int
+    threads: int
+    rss_mb: float
+
+
+@dataclass(slots=True)
+class Repeat:
+    """What came of one wave."""
+
+    number: int
+    strikes: Sequence[Strike]
+    live: int
+    """Battles that were being answered when the monkey struck."""
+    ends: Counter[str]
+    errors: Counter[str]
+    rewinds: int
+    pauses_s: Sequence[float]
+    """How long the sides that felt the strike were silent after it."""
+    settled_s: float
+    troubles: Counter[str]
+    footprints: dict[tuple[str, int], Footprint] = field(default_factory=dict[tuple[str, int], Footprint])
+
+    def __str__(self) -> str:
+        ends = " ".join(f"{count} {state}" for state, count in sorted(self.ends.items()))
+        pauses = (
+            f"went on p50 {statistics.median(self.pauses_s):.2f} max {max(self.pauses_s):.2f} s ({len(self.pauses_s)})"
+            if self.pauses_s
+            else "nobody felt it"
+        )
+        prints = " ".join(f"{mark.fds}/{mark.rss_mb:.0f}" for mark in self.footprints.values())
+        return (
+            f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends} | {self.rewinds} rewinds"
+            f" | {pauses} | settled {self.settled_s:.1f} s | fds/MB {prints}"
+        )
+
+
+async def storm(cluster: Cluster, plan: Plan, tell: Callable[[str], None]) -> list[Repeat]:
+    repeats: list[Repeat] = []
+    for number, kinds in enumerate(itertools.islice(plan.strikes(), plan.first + plan.repeats - 1), 1):
+        if number >= plan.first:
+            chance = random.Random(plan.seed * 1000 + number)
+            repeats.append(await _repeat(cluster, plan, number, kinds, chance))
+            tell(str(repeats[-1]))
+    return repeats
+
+
+async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str], chance: random.Random) -> Repeat:
+    since = datetime.now(UTC)
+    crowd, monkey = Crowd(Door(cluster.gateway_urls, chance)), Monkey(cluster, chance)
+    wave = asyncio.create_task(crowd.wave(plan.battles, plan.chats))
+    try:
+        await asyncio.sleep(_WARM_S + chance.uniform(0.0, 1.5))
+        live = sum(not watch.ended(1) for watch in {watch.conversation: watch for watch in crowd.watches}.values())
+        strikes = [await monkey.strike(kind) for kind in kinds]
+        await wave
+    finally:
+        wave.cancel()
+        with suppress(asyncio.CancelledError):
+            await wave
+        await monkey.mended()
+    over = time.monotonic()
+    await checks.settled(cluster)
+    settled_s = time.monotonic() - over
+    await cluster.until_ready()
+    ledger = await checks.read_ledger(cluster, since)
+    checks.check_nobody_is_lost(ledger, crowd)
+    checks.check_ledger(ledger)
+    checks.check_watches(ledger, crowd.watches)
+    checks.check_chats(ledger, crowd.people)
+    await checks.check_repeats(crowd)
+    assert (await checks.read_ledger(cluster, since)).ends == ledger.ends, "asking again has started something"
+    await checks.settled(cluster)
+    return Repeat(
+        number,
+        strikes,
+        live,
+        ledger.ends,
+        ledger.errors,
+        sum(seen.rewinds for watch in crowd.watches for seen in watch.seen.values()),
+        pauses_after(strikes[0].at, crowd.watches),
+        settled_s,
+        crowd.door.troubles,
+        footprints(cluster),
+    )
+
+
+def pauses_after(moment: float, watches: Sequence[Watch]) -> list[float]:
+    """How long the sides that were being written at a moment, and felt it, were silent from then on."""
+    found = (_pause(moment, seen) for watch in watches for seen in watch.seen.values())
+    return [pause for pause in found if pause is not None]
+
+
+def _pause(moment: float, seen: Seen) -> float | None:
+    before = max((at for at in seen.times if at <= moment), default=None)
+    after = min((at for at in seen.times if at > moment), default=None)
+    if before is None or after is None or after - before < _STALLED_S:
+        return None
+    return after - moment
+
+
+def footprints(cluster: Cluster) -> dict[tuple[str, int], Footprint]:
+    """By process and life."""
+    found: dict[tuple[str, int], Footprint] = {}
+    for part in cluster.parts.values():
+        if part.role != "engine":
+            process = psutil.Process(part.pid)
+            found[part.name, part.lives] = Footprint(
+                process.num_fds(), process.num_threads(), process.memory_info().rss / 2**20
+            )
+    return found
