@@ -34,7 +34,7 @@ async def test_an_answer_comes_whole_and_is_the_one_asked_for(scripted: Scripted
     checked = check_text(text)
     assert checked.complete
     assert checked.key == text_key("m", request.messages, request.seed)
-    assert finish == Finish(FinishReason.STOP, prompt_tokens=1, completion_tokens=checked.tokens)
+    assert finish == Finish(FinishReason.STOP, prompt_tokens=1, completion_tokens=checked.tokens, cached_tokens=0)
     assert scripted.counters("m").finished == 1
 
 
@@ -86,7 +86,7 @@ async def test_an_answer_in_one_piece_is_taken(scripted: ScriptedServer, engine:
     assert isinstance(pieces[0], Piece)
     assert check_text(pieces[0].text).complete
     assert pieces[0].tokens == 64
-    assert pieces[1:] == [Finish(FinishReason.STOP, prompt_tokens=1, completion_tokens=64)]
+    assert pieces[1:] == [Finish(FinishReason.STOP, prompt_tokens=1, completion_tokens=64, cached_tokens=0)]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from typing import cast
+from dataclasses import replace
+from typing import Any, cast
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated
-from agon.core.generation import Finish, FinishReason, Piece
-from agon.engines.faults import BUSY_CODE, EMPTY_CODE, hide
+from agon.core.generation import BUSY_CODE, EMPTY_CODE, Finish, FinishReason, Piece
+from agon.engines.faults import hide
 
 DONE = "[DONE]"
 
@@ -28,19 +29,21 @@ _NOTHING: Mapping[str, object] = {}
 class AnswerReader:
     """The state of one answer: feed it chunks in order, then ask for its `finish`.
 
-    `secret` is kept out of every error, whatever the engine says.
+    `secret` is kept out of every error, whatever the engine says. An answer that was `begun` before may end at once.
     """
 
-    def __init__(self, *, secret: str | None = None) -> None:
+    def __init__(self, *, secret: str | None = None, begun: bool = False) -> None:
         self._secret = secret
         self.done = False
         """The server said that nothing follows."""
         self.progressed = False
         """The model has produced something, be it text or hidden reasoning."""
-        self._has_words = False
+        self._has_words = begun
         self._started = False
         self._reason: FinishReason | None = None
         self._usage: Mapping[str, object] = {}
+        self._timings: Mapping[str, object] = {}
+        self._logprobs: list[Mapping[str, Any]] = []
 
     @property
     def started(self) -> bool:
@@ -68,7 +71,7 @@ class AnswerReader:
         piece = self._take_part(body, "message")
         self.done = True
         tokens = _count(self._usage, "completion_tokens")
-        return Piece(piece.text, tokens) if piece and tokens else piece
+        return replace(piece, tokens=tokens) if piece and tokens else piece
 
     def finish(self) -> Finish:
         """Return how the answer ended. Raises `EngineTruncated`, or `EngineRejected` for an answer without a word."""
@@ -80,13 +83,23 @@ class AnswerReader:
             self._reason or FinishReason.STOP,
             prompt_tokens=_count(self._usage, "prompt_tokens"),
             completion_tokens=_count(self._usage, "completion_tokens"),
+            cached_tokens=self._cached(),
+            drafted_tokens=_count(self._timings, "draft_n"),
+            accepted_tokens=_count(self._timings, "draft_n_accepted"),
         )
+
+    def _cached(self) -> int | None:
+        """As OpenAI says it, else as llama.cpp does."""
+        told = _count(as_object(self._usage.get("prompt_tokens_details")), "cached_tokens")
+        return _count(self._timings, "cache_n") if told is None else told
 
     def _take_part(self, chunk: Mapping[str, object], part: str) -> Piece | None:
         if chunk.get("error") is not None or chunk.get("object") == "error":
             raise self._failure(chunk)
         self._usage = as_object(chunk.get("usage")) or self._usage
+        self._timings = as_object(chunk.get("timings")) or self._timings
         choice = _first_choice(chunk)
+        self._logprobs += _logprobs(choice)
         content = as_object(choice.get(part))
         self._take_reason(choice.get("finish_reason"))
         if content.get("reasoning_content") or content.get("reasoning"):
@@ -100,7 +113,8 @@ class AnswerReader:
             raise EngineRejected("The engine sent content that is not text.")
         self.progressed = self._started = True
         self._has_words = self._has_words or not text.isspace()
-        return Piece(text)
+        logprobs, self._logprobs = tuple(self._logprobs), []
+        return Piece(text, logprobs=logprobs or None)
 
     def _take_reason(self, reason: object) -> None:
         if reason is None or reason == "":
@@ -156,6 +170,11 @@ def _first_choice(chunk: Mapping[str, object]) -> Mapping[str, object]:
         return _NOTHING
     objects = map(as_object, cast("list[object]", choices))
     return next((choice for choice in objects if choice.get("index", 0) == 0), _NOTHING)
+
+
+def _logprobs(choice: Mapping[str, object]) -> list[Mapping[str, Any]]:
+    content = as_object(choice.get("logprobs")).get("content")
+    return [as_object(one) for one in cast("list[object]", content)] if isinstance(content, list) else []
 
 
 def _count(usage: Mapping[str, object], key: str) -> int | None:

@@ -10,13 +10,17 @@ import aiohttp
 from yarl import URL
 
 from agon.core.errors import EngineRejected, EngineUnreachable, InvalidInput
-from agon.core.generation import Finish, GenerationRequest, Message, Piece, Sampling
+from agon.core.generation import EMPTY_CODE, Finish, GenerationRequest, Message, Piece, Sampling
 from agon.engines.answer import AnswerReader, error_detail, parse_object
-from agon.engines.faults import EMPTY_CODE, FOREIGN, hide, refused, translate
+from agon.engines.chat_body import chat_body
+from agon.engines.faults import FOREIGN, hide, refused, translate
+from agon.engines.server_load import ServerLoad
 from agon.engines.sse import SseParser
 
 WARM_UP = GenerationRequest((Message("user", "Say hello."),), Sampling(max_tokens=8), seed=0)
 
+_GOING_ON: Mapping[str, object] = {"continue_final_message": True, "add_generation_prompt": False}
+"""Tells vLLM that the last message is begun; llama.cpp knows by itself."""
 _MAX_PROBLEM_BYTES = 64 << 10
 _MAX_WHOLE_BYTES = 8 << 20
 _KEEPALIVE_S = 3.0
@@ -84,6 +88,7 @@ class OpenAiEngine:
         self._max_connections = max_connections
         self._refused_fields: set[str] = set()
         self._session: aiohttp.ClientSession | None = None
+        self._load = ServerLoad(self._url, model)
         self._closed = False
 
     async def warm_up(self) -> None:
@@ -101,8 +106,12 @@ class OpenAiEngine:
         if self._session is not None:
             await self._session.close()
 
+    async def others(self) -> int | None:
+        """Requests that run or wait at the server, ours among them; `None` if it does not tell. Asks once a second."""
+        return None if self._closed else await self._load.requests(self._opened_session())
+
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
-        reader = AnswerReader(secret=self._api_key)
+        reader = AnswerReader(secret=self._api_key, begun=bool(request.said))
         clock = _Clock(self._patience)
         try:
             async with self._opened(request, clock) as response:
@@ -139,13 +148,6 @@ class OpenAiEngine:
                 raise refused(response.status, hide(_problem_detail(problem), self._api_key))
 
     async def _post(self, body: Mapping[str, object]) -> aiohttp.ClientResponse:
-        if self._closed:
-            raise EngineUnreachable("This engine was closed.", code="engine_closed")
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._max_connections, keepalive_timeout=_KEEPALIVE_S),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect_s),
-            )
         headers = {
             "Accept": "text/event-stream, application/json",
             "Accept-Encoding": "identity",
@@ -154,35 +156,40 @@ class OpenAiEngine:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         # A redirect would carry the prompt elsewhere: it is refused as any other status.
-        return await self._session.post(self._url, data=json.dumps(body), headers=headers, allow_redirects=False)
+        return await self._opened_session().post(
+            self._url, data=json.dumps(body), headers=headers, allow_redirects=False
+        )
+
+    def _opened_session(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise EngineUnreachable("This engine was closed.", code="engine_closed")
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                # One more: what the server tells of its load is wanted most when every other connection is taken.
+                connector=aiohttp.TCPConnector(limit=self._max_connections + 1, keepalive_timeout=_KEEPALIVE_S),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._patience.connect_s),
+            )
+        return self._session
 
     def _body(self, request: GenerationRequest) -> dict[str, object]:
-        sampling = request.sampling
-        fields: dict[str, object] = {
-            "model": self._model,
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "seed": request.seed,
-            "max_tokens": sampling.max_tokens,
-        }
+        fields = chat_body(request) | {"model": self._model}
         if "max_tokens" in self._refused_fields:
-            fields["max_completion_tokens"] = sampling.max_tokens
-        if sampling.temperature is not None:
-            fields["temperature"] = sampling.temperature
-        if sampling.top_p is not None:
-            fields["top_p"] = sampling.top_p
+            fields["max_completion_tokens"] = fields["max_tokens"]
+        if request.said:
+            fields |= _GOING_ON
         return {name: value for name, value in fields.items() if name not in self._refused_fields}
 
     def _learn(self, status: int, problem: bytes, body: Mapping[str, object]) -> bool:
         """Remember a field that this server does not know; returns whether to try again without it."""
         if status not in {400, 422}:
             return False
-        known = {name for name in ("stream_options", "seed", "max_tokens") if name in body}
+        known = {name for name in ("stream_options", "seed", "max_tokens", *_GOING_ON) if name in body}
         named = {name for name in known if name.encode() in problem}
         # "max_tokens" is complained of for its value, too: it is given up only for a server that names the other field.
         if b"max_completion_tokens" not in problem:
             named.discard("max_tokens")
+        if named & _GOING_ON.keys():
+            named |= _GOING_ON.keys()  # one of them alone would mean something else
         self._refused_fields |= named
         return bool(named)
 
