@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from agon.core.board import ForfeitRule
 from agon.core.errors import InvalidInput
 
 ContestantName = Annotated[
@@ -66,6 +67,8 @@ class SamplingSettings(_Section):
 class BoardSettings(_Section):
     min_battles: int = Field(default=30, ge=1)
     """A model with fewer battles is marked as needing more votes."""
+    forfeit: ForfeitRule = ForfeitRule.LOSS
+    """What a battle counts for that a side has lost by not answering in time."""
 
 
 class EngineSettings(_Section):
@@ -168,6 +171,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_REDIS_PREFIX": ("stores", "redis_prefix"),
     "AGON_ANSWER_TOKENS": ("limits", "answer_tokens"),
     "AGON_MIN_BATTLES": ("board", "min_battles"),
+    "AGON_FORFEIT": ("board", "forfeit"),
 }
 
 DEFAULT_FILE = Path("agon.toml")

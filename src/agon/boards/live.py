@@ -6,7 +6,7 @@ from datetime import datetime
 from agon.boards.columns import DAY_S, VoteColumns, VoteRows
 from agon.boards.pages import Setting, board_from
 from agon.boards.projections import Projections
-from agon.core.board import Board, View
+from agon.core.board import Board, ForfeitRule, View
 from agon.core.errors import Conflict
 from agon.core.ports import BoardStore, ContestantLedger, RankedVote, VoteSource
 from agon.ranking.elo import EloRules, EloState, VoteKey, elo_pass
@@ -31,6 +31,7 @@ class LiveBoard:
         boards: BoardStore,
         min_battles: int,
         now: Callable[[], datetime],
+        forfeit: ForfeitRule = ForfeitRule.LOSS,
     ) -> None:
         self._source = votes
         self._contestants = contestants
@@ -39,23 +40,23 @@ class LiveBoard:
         self._now = now
         self._cursor: str | None = None
         self._projections = Projections()
+        self._forfeit = forfeit
         self._elo = EloState()
+        self._played = 0
         self._published: Board | None = None
         self._published_at = now()
         self._described = 0
-        self.columns = VoteColumns()
+        self.columns = VoteColumns(forfeit)
         self.setting: Setting | None = None
         """What the last board was made with; `None` before the first."""
 
     async def refresh(self) -> Board:
         """Count what is new and publish the board. Costs the same however many votes were counted before."""
-        page = await self._source.votes_after(self._cursor)
-        self.columns.add(page.votes)
-        self._cursor = page.cursor
+        fresh = await self._read()
         present = [contestant.name for contestant in await self._contestants.contestants()]
         self.columns.know(present)
         rows = self.columns.rows()
-        self._play(page.votes, rows)
+        self._play(fresh, rows)
         self._published_at = self._now()
         self.setting = setting_at(self._published_at, present, self._min_battles, await self._source.ttft_medians_ms())
         self._published = self._board(rows, self.setting)
@@ -70,18 +71,35 @@ class LiveBoard:
         if page.votes or not _alike(published, self._published) or self._is_old():
             await self.refresh()
 
+    async def _read(self) -> Sequence[RankedVote]:
+        """Take in all that is new, a page at a time; the last page, which is mostly the only one."""
+        while True:
+            page = await self._source.votes_after(self._cursor)
+            self.columns.add(page.votes)
+            self._cursor = page.cursor
+            if not page.more:
+                return page.votes
+
     def _is_old(self) -> bool:
         aged = (self._now() - self._published_at).total_seconds() > _MAX_AGE_S
         return aged or self.columns.rows().described > self._described
 
-    def _play(self, votes: Sequence[RankedVote], rows: VoteRows) -> None:
+    def _play(self, fresh: Sequence[RankedVote], rows: VoteRows) -> None:
+        """Take the newest votes into the Elo ratings, or all of them if these are not all that is not played yet."""
         try:
-            for vote in votes:
-                key = VoteKey(vote.created_at.timestamp(), _padded(vote.id))
-                self._elo = self._elo.apply(key, vote.contestant_a, vote.contestant_b, vote.winner)
+            self._elo = self._followed(fresh) if self._played + len(fresh) == len(rows) else replayed(rows)
         except Conflict:
             # A vote with an earlier time committed later. Elo depends on the order, so play them all again.
             self._elo = replayed(rows)
+        self._played = len(rows)
+
+    def _followed(self, fresh: Sequence[RankedVote]) -> EloState:
+        elo = self._elo
+        for vote in fresh:
+            if not vote.forfeit or self._forfeit is ForfeitRule.LOSS:
+                key = VoteKey(vote.created_at.timestamp(), _padded(vote.id))
+                elo = elo.apply(key, vote.contestant_a, vote.contestant_b, vote.winner)
+        return elo
 
     def _board(self, rows: VoteRows, setting: Setting) -> Board:
         view = View()
@@ -106,14 +124,15 @@ def day_of(now: datetime) -> int:
 
 
 def replayed(rows: VoteRows) -> EloState:
-    """Elo of all rows from the start, in order of time."""
-    ids: list[int] = rows.ids.tolist()
+    """Elo of all rows that count, from the start, in order of time."""
+    counted = rows.chosen(View(), today=0)
+    ids: list[int] = rows.ids[counted].tolist()
     return elo_pass(
         rows.models,
-        rows.first,
-        rows.second,
-        rows.winners,
-        timestamps=rows.times,
+        rows.first[counted],
+        rows.second[counted],
+        rows.winners[counted],
+        timestamps=rows.times[counted],
         vote_ids=[_padded(vote) for vote in ids],
         rules=EloRules(),
     )

@@ -17,6 +17,7 @@ from agon.core.board import (
     BoardRow,
     CategoryVotes,
     Cells,
+    ForfeitRule,
     History,
     Matrix,
     Page,
@@ -27,12 +28,12 @@ from agon.core.board import (
     View,
 )
 from agon.core.errors import InvalidInput
-from agon.ranking.arrays import Differences, FloatArray, Integers, listed
+from agon.ranking.arrays import Differences, FloatArray, IntArray, Integers, listed
 from agon.ranking.battles import CodedBattles
 from agon.ranking.bradley_terry import PER_LOG_ODDS
 from agon.ranking.categories import MIN_VOTES
 from agon.ranking.columns import Coded
-from agon.ranking.history import rating_history
+from agon.ranking.history import RatingHistory, rating_history
 from agon.ranking.leaderboard import Leaderboard, Row, leaderboard
 from agon.ranking.matrices import win_matrix
 from agon.ranking.methods import BoardOptions, MethodBoard, board_of
@@ -42,6 +43,7 @@ MAX_POINTS = 180
 """Points in time of a history; a longer one skips days."""
 STYLE_REASONS = ("style_not_finite", "collinear_style")
 """Errors of the core that leave the plain board standing, and the codes of the notes that say so."""
+_EPOCH = date(1970, 1, 1).toordinal()
 _NOTHING_NEW = 1e-6
 """Share of a feature's differences that the other features leave, below which it says nothing new."""
 
@@ -85,23 +87,32 @@ def _standing(view: View, rows: VoteRows, projections: Projections, setting: Set
 
 def board_from(view: View, result: Leaderboard, rows: VoteRows, setting: Setting) -> Board:
     """A computed board as it is published."""
+    forfeits = rows.forfeits(view, setting.today)
+    lost = dict(zip(rows.models, listed(np.bincount(rows.losers(forfeits), minlength=len(rows.models))), strict=True))
+    votes = result.votes - counted_forfeits(view, rows, setting)
     shown = [row for row in result.rows if row.battles or row.model in setting.present]
     by_category = rows.votes_by_category(view.window, setting.today)
     order = sorted(CATEGORIES, key=lambda category: (-by_category[category], CATEGORIES.index(category)))
     return Board(
         name=MAIN,
-        votes=result.votes,
+        votes=votes,
         updated_at=setting.updated_at,
         min_battles=result.min_battles,
-        rows=tuple(board_row(row, setting.ttft_ms.get(row.model)) for row in shown),
+        rows=tuple(board_row(row, setting.ttft_ms.get(row.model), lost.get(row.model, 0)) for row in shown),
         view=view,
         counted=len(rows),
         categories=tuple(CategoryVotes(category, by_category[category]) for category in order),
-        notes=tuple(_board_notes(view, result, rows)),
+        notes=tuple(_board_notes(view, result, rows, votes)),
+        forfeits=len(forfeits),
     )
 
 
-def board_row(row: Row, ttft_median_ms: float | None) -> BoardRow:
+def counted_forfeits(view: View, rows: VoteRows, setting: Setting) -> int:
+    """How many of the battles that a view counts no vote has decided."""
+    return len(rows.forfeits(view, setting.today)) if rows.rule is ForfeitRule.LOSS else 0
+
+
+def board_row(row: Row, ttft_median_ms: float | None, forfeits: int) -> BoardRow:
     return BoardRow(
         model=row.model,
         rating=row.rating,
@@ -117,16 +128,17 @@ def board_row(row: Row, ttft_median_ms: float | None) -> BoardRow:
         elo=row.elo,
         ttft_median_ms=ttft_median_ms,
         notes=tuple(BoardNote(note.code.value, note.sentence) for note in row.notes),
+        forfeits=forfeits,
     )
 
 
-def _board_notes(view: View, result: Leaderboard, rows: VoteRows) -> list[BoardNote]:
+def _board_notes(view: View, result: Leaderboard, rows: VoteRows, votes: int) -> list[BoardNote]:
     notes: list[BoardNote] = []
     if (view.category is not None or view.style) and rows.described < len(rows):
         missing = len(rows) - rows.described
         notes.append(BoardNote("texts_unread", f"The texts of {missing} votes are still to be read."))
-    if view.category is not None and result.votes < MIN_VOTES:
-        text = f"This category has {result.votes} votes, fewer than {MIN_VOTES}: its order may still change a lot."
+    if view.category is not None and votes < MIN_VOTES:
+        text = f"This category has {votes} votes, fewer than {MIN_VOTES}: its order may still change a lot."
         notes.append(BoardNote("sparse_category", text))
     if result.votes and result.fit.main is None:
         notes.append(BoardNote("no_ranking", "These votes do not compare the models with each other."))
@@ -205,7 +217,7 @@ def make_matrix(view: View, rows: VoteRows, projections: Projections, setting: S
     return Matrix(
         name=MAIN,
         view=view,
-        votes=standing.votes,
+        votes=standing.votes - counted_forfeits(view, rows, setting),
         counted=len(rows),
         updated_at=setting.updated_at,
         models=tuple(found.models[place] for place in listed(order)),
@@ -227,7 +239,7 @@ def make_history(view: View, rows: VoteRows, projections: Projections, setting: 
     every = max(1, math.ceil(span / MAX_POINTS))
     found = rating_history(rows.models, *columns, days, window_days=view.window.days, every=every)
     places = {model: place for place, model in enumerate(rows.models)}
-    votes: list[int] = found.votes.tolist()
+    votes: list[int] = (found.votes - _forfeits_by(found, rows, view, setting)).tolist()
     # A last step may reach beyond the last vote.
     last = found.days[0] + timedelta(days=span - 1) if found.days else None
     return History(
@@ -243,6 +255,16 @@ def make_history(view: View, rows: VoteRows, projections: Projections, setting: 
             if row.battles
         ),
     )
+
+
+def _forfeits_by(found: RatingHistory, rows: VoteRows, view: View, setting: Setting) -> IntArray:
+    """Forfeits among the battles that each point of a history counts."""
+    ends = np.array([day.toordinal() - _EPOCH for day in found.days], dtype=np.int64)
+    if rows.rule is ForfeitRule.VOID:
+        return np.zeros_like(ends)
+    days = np.sort(rows.days[rows.forfeits(View(category=view.category), setting.today)])
+    upto = np.searchsorted(days, ends, side="right")
+    return upto if view.window.days is None else upto - np.searchsorted(days, ends - view.window.days, side="right")
 
 
 def _earlier(day: date, last: date | None) -> date:

@@ -41,6 +41,7 @@ async def board_parts(settings: Settings) -> AsyncGenerator[BoardParts]:
             contestants=PostgresContestants(database),
             boards=boards,
             min_battles=settings.board.min_battles,
+            forfeit=settings.board.forfeit,
             now=_now,
         )
         yield BoardParts(live, PageKeeper(live=live, votes=votes, boards=boards, now=_now), boards)

@@ -7,6 +7,15 @@ from agon.core.errors import InvalidInput
 from agon.core.traits import Category
 
 
+class ForfeitRule(StrEnum):
+    """What a battle amounts to that a side has lost by not answering in time."""
+
+    LOSS = "loss"
+    """A win of the other side."""
+    VOID = "void"
+    """Nothing; the board tells it and does not count it."""
+
+
 class Window(StrEnum):
     """Which votes count by their time: whole UTC days, today being the last."""
 
@@ -83,6 +92,7 @@ class BoardRow:
     high: float | None
     rank: int | None
     battles: int
+    """Votes, and forfeits where they count."""
     wins: int
     losses: int
     ties: int
@@ -94,6 +104,8 @@ class BoardRow:
     ttft_median_ms: float | None
     """Median time to first token over the last thousand answers in battles."""
     notes: tuple[BoardNote, ...] = ()
+    forfeits: int = 0
+    """Battles that it has lost by not answering in time; among the losses where they count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +127,21 @@ class StyleWeight:
 class Board:
     name: str
     votes: int
-    """Votes of this view."""
+    """Votes of this view, without forfeits."""
     updated_at: str
     """UTC, ISO 8601."""
     min_battles: int
     rows: tuple[BoardRow, ...]
     view: View = View()
     counted: int = 0
-    """Votes of the ledger when this was made; a page never replaces one that had seen more."""
+    """Votes and forfeits of the ledger when this was made; a page never replaces one that had seen more."""
     categories: tuple[CategoryVotes, ...] = ()
     """Votes of each category within the window, the largest first."""
     style: tuple[StyleWeight, ...] = ()
     notes: tuple[BoardNote, ...] = ()
     """What to know about the board as a whole."""
+    forfeits: int = 0
+    """Forfeits of this view, counted or not."""
 
     @property
     def page(self) -> Page:
