@@ -23,14 +23,14 @@ _told: dict[str, str] = {}
 
 
 async def sync_contestants(configured: Sequence[Contestant], ledger: ContestantLedger) -> None:
-    """Make the ledger's contestants of the configuration equal to it; what an admin added or paused stays."""
+    """Make the ledger's contestants of the configuration equal to it; what an admin added, paused or drains stays."""
     wanted = {contestant.name: contestant for contestant in configured}
     present = {contestant.name: contestant for contestant in await ledger.contestants()}
     for name, contestant in wanted.items():
         before = present.get(name)
         if before is None or before.origin is not Origin.ADMIN:
-            state = ContestantState.ACTIVE if before is None else before.state
-            await ledger.put_contestant(replace(contestant, state=state), replace=True)
+            kept = {} if before is None else {"state": before.state, "draining": before.draining}
+            await ledger.put_contestant(replace(contestant, **kept), replace=True)
     for name, contestant in present.items():
         if name not in wanted and contestant.origin is not Origin.ADMIN:
             await ledger.put_contestant(replace(contestant, state=ContestantState.REMOVED), replace=True)

@@ -45,6 +45,8 @@ class Contestant:
     """Turns that may run at the same time on each replica."""
     prefill: bool = False
     """Whether its servers go on with an answer that is begun, given as the last message."""
+    draining: tuple[str, ...] = ()
+    """Replicas, by id, that finish what they have and get nothing new; an admin says so."""
     state: ContestantState = ContestantState.ACTIVE
     origin: Origin = Origin.ADMIN
 

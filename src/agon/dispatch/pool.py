@@ -194,4 +194,5 @@ class EnginePool:
 
 
 def _served_differently(new: Contestant, old: Contestant) -> bool:
-    return replace(new, weight=old.weight, state=old.state, origin=old.origin) != old
+    said = replace(new, weight=old.weight, draining=old.draining, state=old.state, origin=old.origin)
+    return said != old

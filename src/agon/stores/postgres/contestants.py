@@ -29,6 +29,7 @@ class PostgresContestants:
             contestant.weight,
             contestant.max_concurrent,
             contestant.prefill,
+            list(contestant.draining),
             contestant.state.value,
             contestant.origin.value,
             replace,
@@ -75,6 +76,7 @@ def _contestant(row: Record) -> Contestant:
         weight=row["weight"],
         max_concurrent=row["max_concurrent"],
         prefill=row["prefill"],
+        draining=tuple(row["draining"]),
         state=ContestantState(row["state"]),
         origin=Origin(row["origin"]),
     )
