@@ -113,3 +113,41 @@ class ReplicaStatus:
     outstanding_tokens: int = 0
     rate_tokens_per_s: float = 0.0
     """What it writes with all its places taken: measured speed of one stream times its capacity."""
+
+
+def replica_id(contestant: str, where: str) -> str:
+    """The id of the replica at a server's URL, or inside the runner of that name."""
+    return f"{contestant}@{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """How much is let in. Every bound is off at 0."""
+
+    client_tokens_per_s: float = 0.0
+    """What one client may ask for in the long run."""
+    client_burst_tokens: float = 10_000.0
+    """What one client may ask for at once."""
+    arena_share: float = 0.95
+    """Of what the fleet writes at most by its own measure, the share that may be asked for in the long run."""
+    arena_burst_s: float = 2.0
+    """Seconds of that which may be asked for at once."""
+    queue_s: float = 5.0
+    """Longest expected wait for a place at a replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How replicas are chosen."""
+
+    gate_s: float = 2.0
+    gate_ratio: float = 2.0
+    """A replica that holds the prefix is left only if it is busier by both: these seconds, and times the least."""
+    prefix_s: int = 600
+    """How long a replica is taken to hold a prefix."""
+    cold_penalty_s: float = 8.0
+    """What a replica that must load its model first counts for."""
+    default_tokens_per_s: float = 50.0
+    """Speed of one stream where none has been measured yet."""
+    window_s: float = 20.0
+    """Seconds of writing over which a measured speed fades."""

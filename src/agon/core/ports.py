@@ -13,7 +13,7 @@ from uuid import UUID
 from agon.core.board import Board, History, Matrix, Page, Published, View
 from agon.core.contestants import Contestant, EngineStatus
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
-from agon.core.events import Event
+from agon.core.events import Event, Said
 from agon.core.generation import GenerationRequest
 from agon.core.placement import AnswerRef, Beat, Job, Placement, ReplicaStatus
 from agon.core.traits import Traits
@@ -300,6 +300,10 @@ class Bus(Protocol):
         """Append to the conversation's stream."""
         ...
 
+    async def said(self, ref: AnswerRef) -> Said:
+        """What the conversation's stream holds of an answer that is being written."""
+        ...
+
     def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
         """Everything in the conversation's stream and what is appended from now on; `None` when a second was quiet."""
         ...
@@ -337,7 +341,11 @@ class Dispatch(Protocol):
         ...
 
     async def send(self, placements: Sequence[Placement]) -> None:
-        """Hand reserved turns to a runner of their replicas, which holds them from then on and is woken."""
+        """Hand reserved turns to a runner of their replicas, which holds them from then on and is woken.
+
+        One that another executor holds by now, or that `reap` has given out, is left to that one. Raises `Unavailable`
+        (`model_not_ready`) where no runner of the contestant lives; those turns are held by nobody then.
+        """
         ...
 
     async def take(self, wait_s: float) -> Sequence[Placement]:
@@ -348,8 +356,12 @@ class Dispatch(Protocol):
         """The first token is there: the prompt's share is taken off."""
         ...
 
-    async def release(self, refs: Sequence[AnswerRef]) -> None:
-        """These turns are over here, however they ended: all that is left of them is taken off."""
+    async def release(self, refs: Sequence[AnswerRef], *, wrote: Mapping[AnswerRef, int] | None = None) -> None:
+        """These turns are over here, however they ended: all that is left of them is taken off.
+
+        `wrote` tells the answer's tokens of those that came to their own end; admission learns from it what estimates
+        are worth.
+        """
         ...
 
     async def beat(self, beat: Beat) -> None:

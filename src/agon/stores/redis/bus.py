@@ -9,7 +9,7 @@ from uuid import UUID
 from redis.exceptions import RedisError, ResponseError
 
 from agon.core.contestants import EngineState, EngineStatus
-from agon.core.events import Event, Packet
+from agon.core.events import Event, Packet, Said, said_in
 from agon.core.placement import AnswerRef
 from agon.stores.redis.client import Client, Keys, connect, translated
 from agon.stores.redis.codec import (
@@ -122,6 +122,12 @@ class RedisBus:
             pipe.expire(key, _STREAM_TTL_S)
         with translated():
             await pipe.execute()
+
+    async def said(self, ref: AnswerRef) -> Said:
+        with translated():
+            client: Any = self._client
+            entries: Any = await client.xrange(self._keys.stream(ref.conversation))
+        return said_in((decode_event(fields["d"]) for _, fields in entries), ref.turn, ref.side)
 
     async def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
         async with aclosing(self._hub.watch(self._keys.stream(conversation), _QUIET_S)) as entries:

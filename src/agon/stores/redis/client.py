@@ -53,6 +53,19 @@ class Keys:
     def engine(self, contestant: str) -> str:
         return f"{self.prefix}:engine:{contestant}"
 
+    def inbox(self, executor: str) -> str:
+        return f"{self.prefix}:inbox:{executor}"
+
+    def replica(self, replica: str) -> str:
+        return f"{self.prefix}:replica:{replica}"
+
+    @property
+    def replicas(self) -> str:
+        return f"{self.prefix}:replicas"
+
+    def seed(self, conversation: UUID, turn: int) -> str:
+        return f"{self.prefix}:seed:{conversation}:{turn}"
+
     def board(self, name: str) -> str:
         return f"{self.prefix}:board:{name}"
 

@@ -1,0 +1,127 @@
+-- What the scripts of dispatch have in common. ARGV[1] is the prefix of every key, ARGV[2] the executor that calls.
+--
+-- ranked:{contestant}  zset    replica -> seconds of work there, with its penalty: all that may be given turns
+-- speeds:{contestant}  zset    replica -> measured tokens per second of one of its streams
+-- learned:{contestant} hash    estimated and written tokens of late turns, both fading
+-- replica:{id}         hash    contestant url state detail capacity active turns tokens foreign speed rate penalty
+--                              counted (its part of `capacity`), and of each executor: s: report, a: active turns,
+--                              n: turns held, t: tokens held
+-- servers:{id}         set     executors that its turns can be sent to
+-- serves:{executor}    set     replicas that it reports
+-- holds:{executor}     hash    turn -> "prompt output estimate cached mark replica": tokens that remain, what they
+--                              were at first, 1 if the replica had read the prefix, and as the mark the beat at which
+--                              the executor got it, or the entry of its inbox that it has not taken yet
+-- inbox:{executor}     stream  turns that were sent to it
+-- turn:{ref}           string  "executor\njob"
+-- given:{ref}          string  for a while after `reap` has given the turn out
+-- alive                zset    executor -> when it counts as dead, in ms
+-- replicas             set     every replica there is
+-- capacity             int     sum of all rates, in thousandths of a token per second
+--
+-- Totals are integers and change together with the holds that they sum up, so they neither drift nor leak.
+
+local prefix, executor = ARGV[1] .. ':', ARGV[2]
+local call = redis.call
+local TURN_S, GIVEN_S, INBOX_S = 86400, 30, 60
+
+local function key(kind, name)
+  return prefix .. kind .. ':' .. name
+end
+
+-- Milliseconds; `given` overrides the server's clock unless it is empty.
+local function now_ms(given)
+  if given ~= '' then return tonumber(given) end
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function parse(hold)
+  local prompt, output, estimate, cached, mark, id = string.match(hold, '^(%d+) (%d+) (%d+) (%d) (%S+) (.*)$')
+  return {prompt = tonumber(prompt), output = tonumber(output), estimate = tonumber(estimate), cached = cached,
+    mark = mark, id = id}
+end
+
+local function format(hold)
+  return string.format('%d %d %d %s %s %s', hold.prompt, hold.output, hold.estimate, hold.cached or '0', hold.mark, hold.id)
+end
+
+local function owner_and_job(turn)
+  return string.match(turn, '^([^\n]*)\n(.*)$')
+end
+
+-- An executor that has something to lose is noted, so that it can be found dead.
+local function present(given_now, alive_ms)
+  if not call('ZSCORE', prefix .. 'alive', executor) then
+    call('ZADD', prefix .. 'alive', now_ms(given_now) + alive_ms, executor)
+  end
+end
+
+local function set_counted(id, counted)
+  local before = tonumber(call('HGET', key('replica', id), 'counted') or 0)
+  if counted ~= before then
+    call('INCRBY', prefix .. 'capacity', string.format('%d', counted - before))
+    call('HSET', key('replica', id), 'counted', string.format('%d', counted))
+  end
+end
+
+-- Nobody speaks of it and nobody has a turn there.
+local function forget(id, contestant)
+  set_counted(id, 0)
+  call('DEL', key('replica', id), key('servers', id))
+  call('SREM', prefix .. 'replicas', id)
+  if contestant then
+    call('ZREM', key('ranked', contestant), id)
+    call('ZREM', key('speeds', contestant), id)
+  end
+end
+
+local function rescore(id)
+  local f = call('HMGET', key('replica', id), 'contestant', 'tokens', 'foreign', 'rate', 'penalty', 'turns', 'state')
+  if f[5] then
+    local seconds = ((f[2] or 0) + (f[3] or 0)) / f[4] + f[5]
+    call('ZADD', key('ranked', f[1]), seconds, id)
+  elseif not f[7] and tonumber(f[6] or 0) == 0 then
+    forget(id, f[1])
+  end
+end
+
+-- Adds to what an executor holds on a replica.
+local function bump(id, holder, tokens, turns)
+  if id == '' then return end
+  local replica = key('replica', id)
+  call('HINCRBY', replica, 'tokens', tokens)
+  if turns ~= 0 then
+    call('HINCRBY', replica, 'turns', turns)
+    if call('HINCRBY', replica, 'n:' .. holder, turns) == 0 then
+      call('HDEL', replica, 'n:' .. holder, 't:' .. holder)
+    else
+      call('HINCRBY', replica, 't:' .. holder, tokens)
+    end
+  else
+    call('HINCRBY', replica, 't:' .. holder, tokens)
+  end
+  rescore(id)
+end
+
+local function count(holder, ref, hold, job)
+  call('HSET', key('holds', holder), ref, format(hold))
+  call('SET', key('turn', ref), holder .. '\n' .. job, 'EX', TURN_S)
+  bump(hold.id, holder, hold.prompt + hold.output, 1)
+end
+
+-- Takes a turn off; returns its hold, or nothing if this one does not hold it.
+local function uncount(holder, ref)
+  local text = call('HGET', key('holds', holder), ref)
+  if not text then return nil end
+  local hold = parse(text)
+  call('HDEL', key('holds', holder), ref)
+  local turn = call('GET', key('turn', ref))
+  if turn and owner_and_job(turn) == holder then call('DEL', key('turn', ref)) end
+  bump(hold.id, holder, -hold.prompt - hold.output, -1)
+  return hold
+end
+
+local function living(holder, now)
+  local until_ms = call('ZSCORE', prefix .. 'alive', holder)
+  return until_ms and tonumber(until_ms) > now
+end
