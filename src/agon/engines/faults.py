@@ -4,11 +4,7 @@ import aiohttp
 from aiohttp import http_exceptions
 
 from agon.core.errors import EngineError, EngineRejected, EngineTimeout, EngineTruncated, EngineUnreachable
-
-BUSY_CODE = "engine_busy"
-"""The engine has too much to do: backpressure, not a failure."""
-EMPTY_CODE = "engine_empty"
-"""The engine ended its answer without a word: nothing to vote on."""
+from agon.core.generation import BUSY_CODE
 
 FOREIGN = (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError)
 """Everything that talking HTTP to an engine may raise (`TimeoutError` is an `OSError`)."""

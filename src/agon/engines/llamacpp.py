@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from agon.core.errors import EngineError, EngineRejected, EngineTimeout, EngineUnreachable
-from agon.core.generation import Finish, FinishReason, GenerationRequest, Message, Piece, Sampling
+from agon.core.generation import BUSY_CODE, Finish, FinishReason, GenerationRequest, Message, Piece, Sampling
 from agon.engines.answer import AnswerReader, as_object, error_detail
-from agon.engines.faults import BUSY_CODE
 from agon.engines.gguf_header import read_header
 from agon.engines.llamacpp_server import LlamaCppServer, load
 from agon.engines.memory import available_bytes, give_back_memory, needed_bytes
