@@ -11,6 +11,7 @@ from yarl import URL
 
 from agon.core.errors import EngineTruncated
 from agon.core.generation import Finish, FinishReason, Piece, Sampling
+from agon.engines.chat_body import OWN_FIELDS
 from agon.engines.openai_http import OpenAiEngine
 from agon.engines.scripted import ScriptedServer
 from agon.engines.scripted_text import check_text
