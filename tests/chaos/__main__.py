@@ -8,11 +8,19 @@ from pathlib import Path
 
 from tests.chaos.cluster import running_cluster
 from tests.chaos.storm import Plan, storm
+from tests.chaos.verdict import check_flat, lines
 
 
 async def _run(plan: Plan, folder: Path) -> None:
     async with running_cluster(folder) as cluster:
-        await storm(cluster, plan, lambda line: print(line, flush=True))  # noqa: T201
+        repeats = await storm(cluster, plan, _tell)
+    for line in lines(repeats):
+        _tell(line)
+    check_flat(repeats)
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
 
 
 def main() -> None:
@@ -24,7 +32,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="keep data and logs here")
     args = parser.parse_args()
     plan = Plan(args.seed, args.repeats, battles=args.battles, first=args.first)
-    print(f"seed {plan.seed}", flush=True)  # noqa: T201
+    _tell(f"seed {plan.seed}")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_run(plan, args.folder or Path(folder)))
 

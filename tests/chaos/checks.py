@@ -9,12 +9,12 @@ from typing import Any
 import aiohttp
 import asyncpg
 import redis.asyncio
-from tests.chaos.cluster import PREFIX, TOKENS, Cluster, until
+from tests.chaos.cluster import LENGTHS, PREFIX, Cluster, until
 from tests.chaos.crowd import Asked, Crowd, Person
 from tests.chaos.watcher import Door, Watch
 
 from agon.core.generation import Message
-from agon.engines.scripted_text import check_text, full_text, text_key, token
+from agon.engines.scripted_text import check_text, full_text, heavy_tail, text_key, token
 
 _TURNS = (
     "select a.conversation::text, a.turn, a.side, a.contestant, a.state, a.text, a.finish_reason, a.error, a.attempt, "
@@ -91,16 +91,23 @@ def check_ledger(ledger: Ledger) -> None:
 def _check_answer(row: asyncpg.Record, key: str) -> None:
     text = row["text"] or ""
     match row["state"]:
-        case "done" if row["finish_reason"] == "length":
-            assert text == "".join(token(key, number) for number in range(row["max_tokens"])), "not cut at its limit"
         case "done":
-            assert text == full_text(key, TOKENS), "not whole"
+            _check_whole(text, key, row)
         case "failed" | "stopped" | "forfeited":
             # A side that failed makes its battle void; chats have nothing to be void.
             assert row["state"] != "failed" or row["kind"] != "battle" or row["void_reason"]
             assert not text or check_text(text).key == key, "text of another request"
         case state:
             raise AssertionError(f"it is {state}")
+
+
+def _check_whole(text: str, key: str, row: asyncpg.Record) -> None:
+    length = heavy_tail(key, low=LENGTHS.low, high=LENGTHS.high, alpha=LENGTHS.alpha)
+    if length <= row["max_tokens"]:
+        assert (text, row["finish_reason"]) == (full_text(key, length), "stop"), "not whole"
+    else:
+        cut = "".join(token(key, number) for number in range(row["max_tokens"]))
+        assert (text, row["finish_reason"]) == (cut, "length"), "not cut at its limit"
 
 
 def check_watches(ledger: Ledger, watches: Iterable[Watch]) -> None:

@@ -1,6 +1,7 @@
 """A cluster of real processes on loopback, each under our own hand: stores, engines, runners, gateways."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -13,11 +14,11 @@ from typing import Any, Literal
 
 import aiohttp
 import asyncpg
-import psutil
 
 from agon.embedded.postgres import PostgresServer
 from agon.embedded.process import Child, Launch, spawn, tail
 from agon.embedded.valkey import ValkeyServer
+from agon.engines.scripted_models import HeavyTail
 from agon.stores.postgres.migrate import migrate
 from agon.supervisor.options import free_port
 
@@ -38,10 +39,15 @@ class Player:
 
 PLAYERS = (Player("amber", (0, 1)), Player("basalt", (1, 2), prefill=True), Player("cobalt", (2,)))
 ENGINES, RUNNERS, GATEWAYS = 3, 2, 2
-TOKENS = 72
-ANSWER_TOKENS = 96
-"""The arena's limit, above what an engine says; chats ask for less, and are cut."""
-PACE: Mapping[str, object] = {"rate_tokens_per_s": 20.0, "tick_ms": 200.0}
+LENGTHS = HeavyTail(low=60, high=400, alpha=2.5)
+ANSWER_TOKENS = 128
+"""The arena's limit: above what engines say mostly. Chats ask for less."""
+SCRIPT: Mapping[str, object] = {
+    "rate_tokens_per_s": 24.0,
+    "tick_ms": 200.0,
+    "tokens": LENGTHS.model_dump(),
+    "prefill": True,
+}
 PREFIX = "chaos"
 
 
@@ -127,15 +133,6 @@ class Cluster:
         finally:
             await connection.close()
 
-    async def start(self, part: Part) -> None:
-        part.start()
-        if part.role == "engine":
-            await self.pace(part)
-
-    async def pace(self, engine: Part) -> None:
-        async with aiohttp.ClientSession() as http:
-            await until(lambda: _answers(http.post(f"{engine.url}/control", json=PACE)), f"{engine.name} listens")
-
     async def until_ready(self) -> None:
         """Every process lives, and every contestant is ready on each gateway."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
@@ -170,9 +167,6 @@ class Cluster:
     def said(self) -> str:
         return "\n".join(part.said() for part in self.parts.values())
 
-    def memory(self) -> dict[str, psutil.Process]:
-        return {part.name: psutil.Process(part.pid) for part in self.parts.values() if part.is_alive}
-
     async def close(self) -> None:
         for part in self.parts.values():
             if part.is_alive:
@@ -182,14 +176,6 @@ class Cluster:
             self.valkey.child.send_signal(signal.SIGCONT)
         self.valkey.stop()
         self.postgres.stop()
-
-
-async def _answers(request: Any) -> bool:
-    try:
-        async with request as response:
-            return response.status == 200
-    except (aiohttp.ClientError, TimeoutError, OSError):
-        return False
 
 
 async def _all_play(http: aiohttp.ClientSession, url: str) -> bool:
@@ -213,7 +199,7 @@ async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
         await migrate(cluster.postgres.url)
         for part in _parts(cluster):
             cluster.parts[part.name] = part
-            await cluster.start(part)
+            part.start()
         await cluster.until_ready()
         yield cluster
     finally:
@@ -252,7 +238,7 @@ def _parts(cluster: Cluster) -> list[Part]:
 
 def _engine_words(number: int, port: int) -> tuple[str, ...]:
     models = ",".join(player.name for player in PLAYERS if number in player.engines)
-    return "--port", str(port), "--models", models, "--tokens", str(TOKENS), "--rate", "20"
+    return "--port", str(port), "--models", models, "--script", json.dumps(SCRIPT)
 
 
 def _config(engines: list[str]) -> str:

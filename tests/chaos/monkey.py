@@ -54,7 +54,7 @@ class Monkey:
         part = self._cluster.parts[name]
         part.kill()
         await self._while()
-        await self._cluster.start(part)
+        part.start()
 
     async def _freeze(self, name: str) -> None:
         part = self._cluster.parts[name]

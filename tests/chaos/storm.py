@@ -5,8 +5,8 @@ import itertools
 import random
 import statistics
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ _STALLED_S = 0.6
 """An engine writes every 0.2 s: a side that is silent for three times as long felt the strike."""
 _WARM_S = 2.5
 """By then everybody has come, and nobody's answer is over."""
+_KEPT_S = 5.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,22 @@ class Repeat:
     ends: Counter[str]
     errors: Counter[str]
     rewinds: int
-    pauses_s: Sequence[float]
-    """How long the sides that felt the strike were silent after it."""
+    pauses_s: Mapping[str, Sequence[float]]
+    """How long the sides that felt the strike were silent after it, by contestant."""
     settled_s: float
     troubles: Counter[str]
     footprints: dict[tuple[str, int], Footprint] = field(default_factory=dict[tuple[str, int], Footprint])
 
+    @property
+    def what(self) -> str:
+        return ", ".join(strike.kind for strike in self.strikes)
+
     def __str__(self) -> str:
+        felt = [pause for pauses in self.pauses_s.values() for pause in pauses]
         ends = " ".join(f"{count} {state}" for state, count in sorted(self.ends.items()))
         pauses = (
-            f"went on p50 {statistics.median(self.pauses_s):.2f} max {max(self.pauses_s):.2f} s ({len(self.pauses_s)})"
-            if self.pauses_s
+            f"went on p50 {statistics.median(felt):.2f} max {max(felt):.2f} s ({len(felt)})"
+            if felt
             else "nobody felt it"
         )
         prints = " ".join(f"{mark.fds}/{mark.rss_mb:.0f}" for mark in self.footprints.values())
@@ -122,6 +128,8 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
     await checks.check_repeats(crowd)
     assert (await checks.read_ledger(cluster, since)).ends == ledger.ends, "asking again has started something"
     await checks.settled(cluster)
+    # Idle connections to engines and clients are kept for some seconds.
+    await asyncio.sleep(max(0.0, over + _KEPT_S - time.monotonic()))
     return Repeat(
         number,
         strikes,
@@ -129,17 +137,21 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
         ledger.ends,
         ledger.errors,
         sum(seen.rewinds for watch in crowd.watches for seen in watch.seen.values()),
-        pauses_after(strikes[0].at, crowd.watches),
+        pauses_after(strikes[0].at, crowd.watches, ledger),
         settled_s,
         crowd.door.troubles,
         footprints(cluster),
     )
 
 
-def pauses_after(moment: float, watches: Sequence[Watch]) -> list[float]:
+def pauses_after(moment: float, watches: Sequence[Watch], ledger: checks.Ledger) -> dict[str, list[float]]:
     """How long the sides that were being written at a moment, and felt it, were silent from then on."""
-    found = (_pause(moment, seen) for watch in watches for seen in watch.seen.values())
-    return [pause for pause in found if pause is not None]
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for watch in watches:
+        for (turn, side), seen in watch.seen.items():
+            if (pause := _pause(moment, seen)) is not None:
+                found[ledger.rows[watch.conversation, turn, side]["contestant"]].append(pause)
+    return found
 
 
 def _pause(moment: float, seen: Seen) -> float | None:
