@@ -1,7 +1,6 @@
 """Ranking against other programs: from a Parquet file to a printed table, and the core alone; `--quick` on a tenth."""
 
 import argparse
-import hashlib
 import json
 import os
 import statistics
@@ -9,16 +8,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.harness.installed import installed
 from benchmarks.harness.report import ROOT, console, publish
 from benchmarks.harness.statistics import Claim, Fact, compare
 
 FOLDER = ROOT / "build" / "ranking"
-REQUIREMENTS = ROOT / "benchmarks" / "requirements-ranking.txt"
 PEERS = ROOT / "benchmarks" / "rankers" / "peers.py"
 ROUNDS = 1000
 OUR_RUNS = 3
@@ -146,20 +144,13 @@ def timing(ran: Ran) -> tuple[float, list[float]]:
 
 def prepared(plan: Plan) -> Machine:
     """The peers' environment and the data, made once and kept in a folder that git ignores."""
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    folder = FOLDER / f"peers-{digest}"
-    if not (folder / "ready").exists():
-        console.print("Installing the peers …")
-        venv.create(folder, with_pip=True, clear=True)
-        words = ["-m", "pip", "install", "-qq", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r"]
-        subprocess.run([str(folder / "bin" / "python"), *words, str(REQUIREMENTS)], check=True)
-        (folder / "ready").touch()
+    commands = installed("ranking")
     for size in (plan.small, plan.large, plan.tenfold):
         if not size.codes.exists():
             console.print(f"Drawing {size} battles …")
             words = [str(size.models), str(size.rows), str(size.log), "style" if size.style else "plain"]
             run([sys.executable, "-m", "benchmarks.rankers.data", *words])
-    machine = Machine(folder / "bin" / "python")
+    machine = Machine(commands / "python")
     # Compiles ours.
     machine.ours(plan.small.log)
     machine.our_core("board", plan.small)

@@ -5,7 +5,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,22 +88,23 @@ class Arena:
         """Write the `agon.toml` of the processes started from now on."""
         (self.folder / "agon.toml").write_text(text, "utf-8")
 
-    def run(self, *words: str) -> Path:
+    def run(self, *words: str, name: str | None = None, environment: Mapping[str, str] | None = None) -> Path:
         """Start a command of the product's in the background; returns its log, which is also named after it."""
-        log = self.folder / "logs" / f"{words[0]}.log"
+        return self.launch(name or words[0], command(*words), self.environment | dict(environment or {}))
+
+    def launch(self, name: str, words: Sequence[str], environment: Mapping[str, str]) -> Path:
+        """Start any command in the background; returns its log."""
+        log = self.folder / "logs" / f"{name}.log"
         launch = Launch(
-            command=command(*words),
-            log=log,
-            folder=self.folder,
-            death_signal=signal.SIGKILL,
-            environment=self.environment,
+            command=words, log=log, folder=self.folder, death_signal=signal.SIGKILL, environment=environment
         )
-        self._children[words[0]] = spawn(launch)
+        self._children[name] = spawn(launch)
         return log
 
-    def await_http(self, path: str) -> None:
-        """Wait until the gateway answers a path with success."""
-        self.wait_for(lambda: _answers(f"http://127.0.0.1:{self.port}{path}"), f"the gateway at {path}")
+    def await_http(self, path: str, port: int | None = None) -> None:
+        """Wait until a path is answered with success, by the gateway if no port is named."""
+        url = f"http://127.0.0.1:{port or self.port}{path}"
+        self.wait_for(lambda: _answers(url), f"a server at {path}")
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + _READY_S
