@@ -393,6 +393,26 @@ class Dispatch(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TurnRef:
+    """One turn of a conversation, with all its sides."""
+
+    conversation: UUID
+    number: int
+
+
+class Watchers(Protocol):
+    """Which turns somebody watches, over all gateways. What is lost is said again within seconds."""
+
+    async def hold(self, leases: Mapping[TurnRef, float], holder: str) -> None:
+        """Say for how many more seconds a holder has each of these turns watched, whatever it said of them before."""
+        ...
+
+    async def held(self, turn: TurnRef) -> bool:
+        """Whether some holder has it watched now."""
+        ...
+
+
 class BoardStore(Protocol):
     async def publish(self, published: Published) -> bool:
         """Put the page in place and tell the watchers, unless one that had seen more votes is there.

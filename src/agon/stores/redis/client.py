@@ -66,6 +66,9 @@ class Keys:
     def seed(self, conversation: UUID, turn: int) -> str:
         return f"{self.prefix}:seed:{conversation}:{turn}"
 
+    def watched(self, conversation: UUID, turn: int) -> str:
+        return f"{self.prefix}:watched:{conversation}:{turn}"
+
     def board(self, name: str) -> str:
         return f"{self.prefix}:board:{name}"
 
