@@ -1,0 +1,237 @@
+"""Who chooses replicas in the simulated fleet: plain ways, one queue for all, and the product's own scripts."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Self
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import hiredis
+from benchmarks.dispatching.fleet import ANY, Fleet, Turns
+
+from agon.core.contestants import EngineState
+from agon.core.conversation import Side
+from agon.core.placement import AnswerRef, Beat, Cost, Job, ReplicaReport
+from agon.dispatch.costs import turn_cost
+from agon.stores.redis.dispatch import RedisDispatch
+from agon.stores.redis.scripts import script
+
+CONTESTANT = "model"
+MOST_TOKENS = 1024
+_EVER_S = 1e6
+_PER_RUNNER = 100
+"""Replicas that one executor reports."""
+_MEASURED_S = 10_000.0
+"""Seconds of writing behind a replica's speed: so many that it is taken as it is."""
+
+
+class _Plain:
+    """Tells nobody."""
+
+    def spoke(self, turn: int, replica: int) -> None: ...
+
+    def ended(self, turn: int, replica: int) -> None: ...
+
+
+class RoundRobin(_Plain):
+    def __init__(self, fleet: Fleet) -> None:
+        self._count = len(fleet.speeds)
+        self._next = 0
+
+    async def choose(self, turns: Sequence[int]) -> Sequence[int]:
+        chosen = [(self._next + place) % self._count for place in range(len(turns))]
+        self._next = (self._next + len(turns)) % self._count
+        return chosen
+
+
+class FewestTurns(_Plain):
+    """By the number of turns there, exactly; ties at random."""
+
+    def __init__(self, fleet: Fleet, *, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._turns = [0] * len(fleet.speeds)
+        self._with: list[set[int]] = [set(range(len(fleet.speeds)))]
+        self._least = 0
+
+    async def choose(self, turns: Sequence[int]) -> Sequence[int]:
+        return [self._choose() for _ in turns]
+
+    def ended(self, turn: int, replica: int) -> None:
+        self._move(replica, -1)
+
+    def _choose(self) -> int:
+        while not self._with[self._least]:
+            self._least += 1
+        # A set's first element is far from random, but nobody has sorted these either.
+        replica = next(iter(self._with[self._least]))
+        if len(self._turns) <= 1000:
+            replica = self._chance.choice(sorted(self._with[self._least]))
+        self._move(replica, 1)
+        return replica
+
+    def _move(self, replica: int, by: int) -> None:
+        count = self._turns[replica]
+        self._turns[replica] = count + by
+        self._with[count].discard(replica)
+        if count + by == len(self._with):
+            self._with.append(set())
+        self._with[count + by].add(replica)
+        self._least = min(self._least, count + by)
+
+
+class OneQueue(_Plain):
+    """The ideal that no gateway can have: turns wait together, and the first place that is free takes the next."""
+
+    async def choose(self, turns: Sequence[int]) -> Sequence[int]:
+        return [ANY] * len(turns)
+
+
+class Pipe:
+    """One connection to Valkey; what is asked within a turn of the loop goes out in one write, in order."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._parser = hiredis.Reader(encoding="utf-8")
+        self._waiting: list[asyncio.Future[Any]] = []
+        self._written: list[bytes] = []
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def open(cls, path: str) -> Self:
+        return cls(*await asyncio.open_unix_connection(path, limit=1 << 24))
+
+    def ask(self, *words: Any) -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        if not self._written:
+            loop.call_soon(self._flush)
+        self._written.append(
+            hiredis.pack_command(tuple(word if isinstance(word, str) else str(word) for word in words))
+        )
+        self._waiting.append(answer := loop.create_future())
+        return answer
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        self._writer.close()
+        await self._writer.wait_closed()
+
+    def _flush(self) -> None:
+        self._writer.write(b"".join(self._written))
+        self._written.clear()
+
+    async def _read(self) -> None:
+        answered = 0
+        while data := await self._reader.read(1 << 20):
+            self._parser.feed(data)
+            answered = 0
+            while (reply := self._parser.gets()) is not False:
+                answer = self._waiting[answered]
+                answered += 1
+                if isinstance(reply, Exception):
+                    answer.set_exception(reply)
+                else:
+                    answer.set_result(reply)
+            del self._waiting[:answered]
+
+
+class PipedDispatch(RedisDispatch):
+    """The product's dispatch, its calls of scripts pipelined."""
+
+    def __init__(self, pipe: Pipe, url: str, **rest: Any) -> None:
+        super().__init__(url, **rest)
+        self._pipe = pipe
+
+    async def _call(self, name: str, words: Sequence[Any]) -> Any:
+        return await self._pipe.ask("EVALSHA", script(name).digest, 0, self._keys.prefix, self._executor, *words)
+
+
+class Dispatched:
+    """The product's scripts on a real Valkey, as several gateways call them. Use it as an async context manager."""
+
+    def __init__(self, url: str, fleet: Fleet, turns: Turns, *, prefix: str, gateways: int = 4) -> None:
+        self._url, self._prefix = url, prefix
+        self._fleet, self._turns = fleet, turns
+        self._count = gateways
+        self._numbers = {_name(number): number for number in range(len(fleet.speeds))}
+        self._spoken: list[list[AnswerRef]] = [[] for _ in range(gateways)]
+        self._over: list[list[AnswerRef]] = [[] for _ in range(gateways)]
+        self._wrote: list[dict[AnswerRef, int]] = [{} for _ in range(gateways)]
+        self._refs: dict[int, AnswerRef] = {}
+        self._exits = AsyncExitStack()
+        self._gateways: list[PipedDispatch] = []
+
+    async def __aenter__(self) -> Self:
+        pipe = await Pipe.open(urlsplit(self._url).path)
+        self._exits.push_async_callback(pipe.close)
+        for name in ("reserve", "beat", "speak", "release"):
+            await pipe.ask("SCRIPT", "LOAD", script(name).text)
+        for start in range(0, len(self._fleet.speeds), _PER_RUNNER):
+            runner = self._dispatch(pipe, f"runner-{start}")
+            reports = [self._report(n) for n in range(start, min(start + _PER_RUNNER, len(self._fleet.speeds)))]
+            await runner.beat(Beat(tuple(reports)))
+        self._gateways = [self._dispatch(pipe, f"gateway-{number}") for number in range(self._count)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._exits.aclose()
+
+    async def choose(self, turns: Sequence[int]) -> Sequence[int]:
+        calls = [*self._told(), *(self._gateways[turn % self._count].reserve([self._job(turn)]) for turn in turns)]
+        answers = await asyncio.gather(*calls)
+        return [self._numbers[placements[0].replica] for placements in answers[-len(turns) :]]  # type: ignore[index]
+
+    def spoke(self, turn: int, replica: int) -> None:
+        self._spoken[turn % self._count].append(self._refs[turn])
+
+    def ended(self, turn: int, replica: int) -> None:
+        ref = self._refs.pop(turn)
+        self._over[turn % self._count].append(ref)
+        self._wrote[turn % self._count][ref] = int(self._turns.output[turn])
+
+    async def settle(self) -> None:
+        """Tell what is over by now."""
+        await asyncio.gather(*self._told())
+
+    def _told(self) -> list[Any]:
+        calls: list[Any] = []
+        for number, gateway in enumerate(self._gateways):
+            if self._spoken[number]:
+                calls.append(gateway.speak(self._spoken[number]))
+                self._spoken[number] = []
+            if self._over[number]:
+                calls.append(gateway.release(self._over[number], wrote=self._wrote[number]))
+                self._over[number], self._wrote[number] = [], {}
+        return calls
+
+    def _job(self, turn: int) -> Job:
+        ref = AnswerRef(UUID(int=turn), 1, Side.A, CONTESTANT)
+        self._refs[turn] = ref
+        return Job(ref, cost_of(int(self._turns.prompt[turn])))
+
+    def _dispatch(self, pipe: Pipe, executor: str) -> PipedDispatch:
+        dispatch = PipedDispatch(pipe, self._url, prefix=self._prefix, executor=executor, alive_s=_EVER_S)
+        self._exits.push_async_callback(dispatch.close)
+        return dispatch
+
+    def _report(self, number: int) -> ReplicaReport:
+        fleet = self._fleet
+        speed = fleet.speeds[number] * fleet.pace(fleet.places)
+        return ReplicaReport(
+            id=_name(number),
+            contestant=CONTESTANT,
+            state=EngineState.READY,
+            capacity=fleet.places,
+            tokens=int(speed * _MEASURED_S),
+            stream_s=_MEASURED_S,
+        )
+
+
+def _name(number: int) -> str:
+    return f"{CONTESTANT}@http://replica-{number}:8000/v1"
+
+
+def cost_of(prompt_tokens: int) -> Cost:
+    """What the product takes a prompt of so many tokens to cost."""
+    return turn_cost("word" * prompt_tokens, MOST_TOKENS)
