@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from agon.core.board import ForfeitRule
 from agon.core.errors import InvalidInput
@@ -33,6 +33,16 @@ class ServerSettings(_Section):
     port: int = Field(default=8000, ge=1, le=65535)
     secure_cookies: bool = False
     """Send cookies over HTTPS only; set it when a proxy in front speaks HTTPS."""
+    api_keys: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=16)], ...] = Field(
+        default=(), repr=False
+    )
+    """Who may use `/v1`; without any, everybody who reaches the gateway may, as with the arena itself."""
+
+    @field_validator("api_keys", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """A variable holds several keys with commas between them."""
+        return [key for key in value.split(",") if key.strip()] if isinstance(value, str) else value
 
 
 class StoreSettings(_Section):
@@ -165,6 +175,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_HOST": ("server", "host"),
     "AGON_PORT": ("server", "port"),
     "AGON_SECURE_COOKIES": ("server", "secure_cookies"),
+    "AGON_API_KEYS": ("server", "api_keys"),
     "AGON_DATA_DIR": ("stores", "data_dir"),
     "AGON_DATABASE_URL": ("stores", "database_url"),
     "AGON_REDIS_URL": ("stores", "redis_url"),

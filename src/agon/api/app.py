@@ -11,6 +11,7 @@ from starlette.staticfiles import StaticFiles
 from agon.api import errors
 from agon.api.examples import add_examples
 from agon.api.middleware import Guard, Measure
+from agon.api.openai import OpenAi
 from agon.api.routes import admin, battles, boards, chat, health
 from agon.bootstrap.gateway import gateway
 from agon.config import Settings
@@ -48,6 +49,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
     app.openapi = lambda: add_examples(describe())
     app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
     app.add_middleware(Measure, metrics=measured)
+    app.add_middleware(OpenAi, settings=settings, metrics=measured)
     return app
 
 

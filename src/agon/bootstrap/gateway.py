@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,8 +15,11 @@ from agon.arena.roster import Contestants
 from agon.boards.reader import BoardReader
 from agon.bootstrap.addresses import jobs as jobs_of
 from agon.bootstrap.addresses import store_urls
+from agon.bootstrap.relay import relay
 from agon.config import Settings
 from agon.core.conversation import Limits
+from agon.dispatch.holdings import Holdings
+from agon.relay.relay import Relay
 from agon.stores.jobs import BoardJobs
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresAdminKeys, PostgresContestants
@@ -24,6 +28,7 @@ from agon.stores.postgres.database import Database
 from agon.stores.postgres.votes import PostgresVotes
 from agon.stores.redis.boards import RedisBoards
 from agon.stores.redis.bus import RedisBus
+from agon.stores.redis.dispatch import RedisDispatch
 from agon.telemetry import Metrics
 
 _COOKIE_KEY_FILE = "cookie-secret"
@@ -39,6 +44,7 @@ class Gateway:
     arena: Arena
     contestants: Contestants
     boards: BoardReader
+    relay: Relay
     jobs: BoardJobs
     admin_keys: PostgresAdminKeys
     metrics: Metrics
@@ -65,6 +71,8 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
         stack.push_async_callback(votes.close)
         answers = PostgresAnswers(database)
         stack.push_async_callback(answers.close)
+        dispatch = RedisDispatch(redis_url, prefix=prefix, executor=executor_name())
+        stack.push_async_callback(dispatch.close)
         jobs = BoardJobs(jobs_of(settings))
         stack.push_async_callback(jobs.close)
         contestants = Contestants(PostgresContestants(database), bus, time.monotonic)
@@ -78,6 +86,8 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             limits=limits,
             chance=Chance(secrets.SystemRandom().random, uuid4),
         )
+        holdings = Holdings()
+        relaying = relay(settings, rosters=contestants, dispatch=dispatch, holdings=holdings, bus=bus)
         yield Gateway(
             settings=settings,
             secret=settings.secret or kept_secret(settings.data_dir),
@@ -85,10 +95,16 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             arena=arena,
             contestants=contestants,
             boards=BoardReader(boards),
+            relay=await stack.enter_async_context(relaying),
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,
         )
+
+
+def executor_name() -> str:
+    """Names this process among all that run turns."""
+    return f"gateway-{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
 def kept_secret(data_dir: Path) -> str:

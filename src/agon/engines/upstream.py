@@ -15,6 +15,8 @@ from agon.engines.upstream_connection import Connection, Exchange
 _CONNECT_S = 5.0
 _KEEPALIVE_S = 3.0
 """Under the 5 s after which common servers drop idle connections."""
+_ENDING_S = 1.0
+"""For the end of a response that nobody reads any further."""
 _SWEEP_S = 0.5
 
 
@@ -94,6 +96,9 @@ class Upstream:
             quiet_s = connection.quiet_s()
             if connection.exchange is None:
                 if quiet_s > _KEEPALIVE_S:
+                    connection.abort()
+            elif connection.exchange.left:
+                if quiet_s > _ENDING_S:
                     connection.abort()
             elif self._silence_s and quiet_s > self._silence_s:
                 connection.exchange.fail(EngineTimeout(f"The engine was silent for {self._silence_s:.0f} s."))

@@ -10,9 +10,12 @@ from typing import Any, cast
 import httptools
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated, EngineUnreachable
+from agon.engines.answer import error_detail, parse_object
+from agon.engines.faults import hide, refused
 
 _HIGH_WATER_BYTES = 1 << 18
 """When so much waits to be read, the server is made to wait as well."""
+_MAX_PROBLEM_BYTES = 64 << 10
 _WANTED = {12: b"content-type", 11: b"retry-after", 14: b"content-length", 17: b"transfer-encoding"}
 """The headers that are looked at, by their length: most can be told apart from these without a comparison."""
 
@@ -29,6 +32,7 @@ class Exchange:
         "_whole",
         "complete",
         "content_type",
+        "left",
         "paused",
         "retry_after",
         "status",
@@ -48,6 +52,7 @@ class Exchange:
         self.content_type = b""
         self.retry_after = b""
         self.complete = False
+        self.left = False
 
     async def begun(self) -> None:
         """Wait for the head of the response. Raises `EngineError`."""
@@ -78,9 +83,22 @@ class Exchange:
             raise EngineRejected(f"The engine sent an answer over {limit} bytes.", code="engine_stream_too_large")
         return self._taken()
 
+    async def refused(self, secret: str | None) -> EngineError:
+        """What its status means, with the secret kept out of the words. Raises `EngineError` as reading does."""
+        try:
+            words = error_detail(parse_object(await self.whole(_MAX_PROBLEM_BYTES)))
+        except EngineRejected:
+            words = ""
+        return refused(self.status, hide(words, secret))
+
+    def leave(self) -> None:
+        """Nobody reads on. The connection is kept if the response ends in a moment."""
+        self.left = True
+        self._taken()
+
     def close(self) -> None:
         """Drop the connection, and with it the work in the engine, unless the response was complete."""
-        if not self.complete and self._error is None:
+        if not self.complete and not self.left and self._error is None:
             self.fail(EngineUnreachable("The exchange was closed.", code="engine_closed"))
             self._connection.abort()
 
@@ -89,6 +107,8 @@ class Exchange:
         self.wake()
 
     def put(self, body: bytes) -> None:
+        if self.left:
+            return
         self._chunks.append(body)
         self._size += len(body)
         if self._size > _HIGH_WATER_BYTES and not self._whole and not self.paused:

@@ -1,0 +1,67 @@
+"""The parts that answer OpenAI-compatible requests in a gateway."""
+
+import os
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from agon.config import Settings
+from agon.core.contestants import Contestant
+from agon.core.placement import replica_id
+from agon.core.ports import Bus, Dispatch
+from agon.dispatch.holdings import Holdings
+from agon.engines.upstream import Upstreams
+from agon.relay.bused import Bused
+from agon.relay.direct import Direct
+from agon.relay.ports import Access, Rosters
+from agon.relay.relay import Relay
+from agon.relay.turns import Turns
+
+_SEED_BITS = 31
+
+
+@asynccontextmanager
+async def relay(
+    settings: Settings, *, rosters: Rosters, dispatch: Dispatch, holdings: Holdings, bus: Bus
+) -> AsyncGenerator[Relay]:
+    """What answers requests by a model's name; `holdings` are those of which this executor's beats are made."""
+    silence_s = settings.limits.other_deadline_s
+    upstreams = Upstreams(silence_s=silence_s)
+    turns = Turns(dispatch, holdings, time.monotonic)
+
+    def reach(contestant: Contestant) -> Access:
+        variable = contestant.key_env
+        key = None if variable is None else os.environ.get(variable)
+        if variable is not None and not key:
+            # The runner has the key, and this process has not.
+            return Access()
+        servers = {
+            replica_id(contestant.name, url): upstreams.get(url, key, contestant.max_concurrent)
+            for url in contestant.urls
+        }
+        return Access(servers, key)
+
+    try:
+        yield Relay(
+            rosters,
+            reach=reach,
+            direct=Direct(dispatch, turns, monotonic_s=time.monotonic),
+            bused=Bused(
+                dispatch,
+                turns,
+                bus,
+                silence_s=silence_s,
+                answer_tokens=settings.limits.answer_tokens,
+                draw_seed=_draw_seed,
+            ),
+            dispatch=dispatch,
+            draw_seed=_draw_seed,
+        )
+    finally:
+        await upstreams.close()
+        await turns.close()
+
+
+def _draw_seed() -> int:
+    return secrets.randbits(_SEED_BITS)

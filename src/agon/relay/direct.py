@@ -1,0 +1,146 @@
+"""The direct path: a request goes to one of the model's servers as it is, and the answer comes back as it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from uuid import uuid4
+
+from agon.core.contestants import Contestant
+from agon.core.conversation import Side
+from agon.core.errors import Busy, EngineError, EngineRejected, EngineUnreachable
+from agon.core.placement import AnswerRef, Job, Placement
+from agon.core.ports import Dispatch
+from agon.dispatch.budget import RetryBudget
+from agon.relay.answers import Answer, Refused, Stream, StreamTurn, Whole, streamed
+from agon.relay.asks import Ask
+from agon.relay.cooling import Cooling
+from agon.relay.passage import Passage, Renaming, fault_in, fields_of, used_tokens
+from agon.relay.ports import Access, Exchange
+from agon.relay.turns import Turns
+
+BUSY = "engine_busy"
+MAX_WHOLE_BYTES = 32 << 20
+"""Of an answer that is not streamed."""
+_MAX_PROBLEM_BYTES = 64 << 10
+_TRIES = 3
+_OWN_FAULT = {400, 413, 415, 422}
+"""Statuses by which a server says that the request is wrong, not it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A contestant that is reached directly."""
+
+    contestant: Contestant
+    access: Access
+    model: bytes
+    """As its servers know it, as JSON."""
+    renaming: Renaming
+    replicas: tuple[str, ...]
+
+
+class Direct:
+    """Has requests answered by servers; this process holds the turns while they are."""
+
+    def __init__(self, dispatch: Dispatch, turns: Turns, *, monotonic_s: Callable[[], float]) -> None:
+        self._dispatch = dispatch
+        self._turns = turns
+        self._monotonic_s = monotonic_s
+        self._cooling = Cooling()
+        self._budget = RetryBudget()
+
+    async def answer(self, ask: Ask, target: Target, seed: int | None) -> Answer:
+        """The answer once it has begun; until then another server takes over from one that fails. Raises as `reserve`.
+
+        Raises `Refused` where the server found fault with the request, another `EngineError` where none could answer.
+        """
+        body = ask.body_for(target.model, seed)
+        ref = AnswerRef(uuid4(), 1, Side.A, ask.model)
+        avoid = self._cooling.avoided(target.replicas, self._monotonic_s())
+        job = Job(ref, ask.cost(), ask.prefix(), avoid)
+        placement = await self._reserve(job, ask)
+        self._budget.began()
+        tries = 1
+        try:
+            while True:
+                try:
+                    return await self._attempt(ask, target, placement, body)
+                except Refused:
+                    raise
+                except EngineError as error:
+                    placement = await self._elsewhere(placement, target, error, last=tries == _TRIES)
+                    tries += 1
+        except BaseException:
+            self._turns.over(ref)
+            raise
+
+    async def _reserve(self, job: Job, ask: Ask | None) -> Placement:
+        try:
+            [placement] = await self._dispatch.reserve([job], client=None if ask is None else ask.client)
+        except Busy:
+            raise
+        except BaseException:
+            # It may be counted all the same: the answer did not reach us.
+            self._turns.over(job.ref)
+            raise
+        self._turns.hold(placement, None if ask is None else ask.max_tokens)
+        return placement
+
+    async def _elsewhere(self, placement: Placement, target: Target, error: EngineError, *, last: bool) -> Placement:
+        """Where the turn goes next. Raises the error where there is no other server, or no retry left."""
+        now_s, job = self._monotonic_s(), placement.job
+        if error.code != BUSY:
+            self._cooling.failed(placement.replica, now_s)
+        others = len(target.replicas) > 1 and placement.replica not in job.avoid
+        if last or not others or not self._budget.take(now_s):
+            raise error
+        return await self._reserve(replace(job, avoid=(*job.avoid, placement.replica)), None)
+
+    async def _attempt(self, ask: Ask, target: Target, placement: Placement, body: bytes) -> Answer:
+        server = target.access.servers.get(placement.replica)
+        if server is None:
+            raise EngineUnreachable("This gateway does not know the server yet.")
+        since_s = self._monotonic_s()
+        exchange = await server.post(body)
+        try:
+            await _check_status(exchange, target)
+            if ask.stream and not exchange.content_type.startswith(b"application/json"):
+                turn = StreamTurn(placement.job.ref, placement.replica, self._turns, self._cooling)
+                stream = Stream(exchange, Passage(target.renaming), turn)
+                await stream.begin()
+                return stream
+            whole = _checked(await exchange.whole(MAX_WHOLE_BYTES))
+        except BaseException:
+            exchange.close()
+            raise
+        self._cooling.succeeded(placement.replica)
+        self._turns.over(placement.job.ref, wrote=used_tokens(whole) or None, since_s=since_s)
+        whole = target.renaming.apply(whole)
+        return Whole(streamed(whole, usage=ask.usage) if ask.stream else whole)
+
+
+async def _check_status(exchange: Exchange, target: Target) -> None:
+    """Raises `EngineError` where the server does not answer."""
+    secret = target.access.secret
+    if exchange.status == 200:
+        return
+    if exchange.status not in _OWN_FAULT:
+        raise await exchange.refused(secret)
+    fields = fields_of(await exchange.whole(_MAX_PROBLEM_BYTES))
+    words = fault_in(fields) or str(fields.get("detail") or "The model's server refused the request.")[:300]
+    error: object = fields.get("error")
+    field = cast("dict[str, Any]", error).get("param") if isinstance(error, dict) else None
+    raise Refused(words.replace(secret, "***") if secret else words, status=exchange.status, field=field)
+
+
+def _checked(body: bytes) -> bytes:
+    """A whole answer. Raises `EngineError` for what is none."""
+    if b'"error"' not in body and b'"choices"' in body and body.rstrip().endswith(b"}"):
+        return body
+    fields = fields_of(body)
+    fault = fault_in(fields)
+    if fault is not None:
+        raise EngineError(f"The engine failed: {fault}")
+    if "choices" not in fields:
+        raise EngineRejected("The engine sent something that is no answer.", code="engine_garbage")
+    return body

@@ -1,0 +1,135 @@
+"""What passes through on the way from a server to a client: looked at no closer than is needed. PURE.
+
+Bytes go on as they are, line by line, so that an answer that breaks off can still be ended with an error.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agon.core.errors import EngineError, EngineRejected, EngineTruncated
+
+_SPEAKS = re.compile(rb'"(?:content|reasoning_content|reasoning|refusal|arguments|text)"\s*:\s*"[^"]')
+_USED = re.compile(rb'"completion_tokens"\s*:\s*(\d+)')
+_DATA = b"data:"
+_DONE = b"[DONE]"
+_MAX_LINE_BYTES = 4 << 20
+
+
+class Renaming:
+    """Puts the contestant's name where the server says the model's. Quotes in texts are escaped: they never match."""
+
+    def __init__(self, theirs: str, ours: str) -> None:
+        self._pairs: tuple[tuple[bytes, bytes], ...] = ()
+        if theirs != ours:
+            name = json.dumps(ours, ensure_ascii=False).encode()
+            written = {json.dumps(theirs).encode(), json.dumps(theirs, ensure_ascii=False).encode()}
+            self._pairs = tuple(
+                (before + one, before + name) for before in (b'"model":', b'"model": ') for one in sorted(written)
+            )
+
+    def apply(self, data: bytes) -> bytes:
+        for theirs, ours in self._pairs:
+            data = data.replace(theirs, ours)
+        return data
+
+
+class Passage:
+    """One streamed answer on its way."""
+
+    __slots__ = ("_renaming", "_rest", "done", "ended", "spoke", "tokens", "used")
+
+    def __init__(self, renaming: Renaming) -> None:
+        self._renaming = renaming
+        self._rest = b""
+        self.spoke = False
+        """The model has begun to answer."""
+        self.ended = False
+        """The server has said that the answer is complete."""
+        self.done = False
+        """The server has said that nothing follows."""
+        self.tokens = 0
+        """Written, as far as can be told from the number of chunks."""
+        self.used: int | None = None
+        """Written, as the server says at the end."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take in what came and return what can go on now. Raises `EngineError` for what is no part of an answer."""
+        if self._rest:
+            data = self._rest + data
+        cut = data.rfind(b"\n") + 1
+        if cut != len(data):
+            self._rest = data[cut:]
+            if len(self._rest) > _MAX_LINE_BYTES:
+                raise EngineRejected("The engine sent a line without an end.", code="engine_stream_too_large")
+            data = data[:cut]
+        else:
+            self._rest = b""
+        if data:
+            self._look(data)
+        return self._renaming.apply(data)
+
+    def finish(self) -> None:
+        """The server's stream is over. Raises `EngineTruncated` if the answer is not."""
+        if not self.ended:
+            raise EngineTruncated("The engine's stream stopped without saying that the answer is complete.")
+
+    def _look(self, data: bytes) -> None:
+        events = data.count(b"\ndata:") + data.startswith(_DATA)
+        if _says_done(data):
+            self.done = self.ended = True
+            events -= 1
+        if not self.spoke and _SPEAKS.search(data):
+            self.spoke = True
+        # Quotes and line ends in texts are escaped: what is found is the server's own, and never the model's.
+        if b'"finish_reason":"' in data or b'"finish_reason": "' in data:
+            self.ended = True
+        if self.ended and (used := _USED.findall(data)):
+            self.used = int(used[-1])
+        self.tokens += events
+        whole = data.count(b"}\n") or data.count(b"}\r\n")
+        if b'"error"' in data or whole != events:
+            for line in data.splitlines():
+                if line.startswith(_DATA):
+                    self._look_closer(line[len(_DATA) :].strip())
+
+    def _look_closer(self, text: bytes) -> None:
+        if text == _DONE:
+            self.done = self.ended = True
+            return
+        fields = fields_of(text)
+        if not fields:
+            raise EngineRejected("The engine sent something that is not JSON.", code="engine_garbage")
+        fault = fault_in(fields)
+        if fault is not None:
+            raise EngineError(f"The engine failed while it answered: {fault}")
+
+
+def _says_done(data: bytes) -> bool:
+    tail = data[-32:].strip()
+    return tail.endswith(_DONE) and tail.rpartition(b"\n")[2].replace(b" ", b"") == b"data:[DONE]"
+
+
+def used_tokens(body: bytes) -> int:
+    """The tokens of an answer that came in one piece; 0 where the server keeps silent."""
+    used = _USED.findall(body)
+    return int(used[-1]) if used else 0
+
+
+def fault_in(fields: Mapping[str, Any]) -> str | None:
+    """What a body says went wrong; `None` if it says nothing of the kind."""
+    error = fields.get("error")
+    if error is None and fields.get("object") != "error":
+        return None
+    words: object = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
+    return " ".join(str(words or fields.get("message") or "no reason given").split())[:300]
+
+
+def fields_of(text: bytes) -> dict[str, Any]:
+    """The fields of a JSON object; none for anything else."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
