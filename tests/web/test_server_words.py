@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import agon
-from agon.api.streams import FAILED_MESSAGE
+from agon.api.streams import FAILED_MESSAGE, FORFEITED_MESSAGE
 from agon.arena.notices import NoticeCode
 from agon.boards.pages import STYLE_REASONS
 from agon.core.board import Window
@@ -63,6 +63,11 @@ def test_every_notice_is_known_to_the_page() -> None:
 
 def test_the_page_knows_the_usual_sentence_of_a_failed_answer() -> None:
     assert f"'answer.failed.text': '{FAILED_MESSAGE}'" in (WEB / "i18n" / "en.ts").read_text()
+
+
+def test_the_page_says_of_a_forfeit_what_the_gateway_says() -> None:
+    sentence = FORFEITED_MESSAGE.format(side="{side}")
+    assert f"'answer.forfeited.text': '{sentence}'" in (WEB / "i18n" / "en.ts").read_text()
 
 
 def test_every_note_of_a_board_is_known_to_the_page() -> None:

@@ -4,13 +4,13 @@ import {
   canContinue,
   canVote,
   codePoints,
-  failedSides,
   fromSnapshot,
   lastTurnSettled,
   leavesGap,
   parseEvent,
   phaseOf,
   unitIndex,
+  voidCause,
   type View,
 } from '../src/conversation/assemble'
 import type { Answer, AnswerState, ArenaEvent, Conversation, Side } from '../src/lib/types'
@@ -23,6 +23,7 @@ function conversation(a: Answer, b: Answer, change: Partial<Conversation> = {}):
     kind: 'battle',
     state: a.state === 'pending' || b.state === 'pending' ? 'streaming' : 'ready',
     void_reason: null,
+    forfeited_by: null,
     created_at: '2026-01-31T12:00:00Z',
     models: null,
     winner: null,
@@ -113,8 +114,57 @@ describe('sides', () => {
     const view = play(fresh(), { event: 'failed', turn: 1, side: 'b', message: 'engine lost' }, { event: 'void', reason: 'b failed' })
     expect(view.turns[0]?.answers.b?.message).toBe('engine lost')
     expect([view.state, view.voidReason]).toEqual(['void', 'b failed'])
-    expect(failedSides(view)).toEqual(['b'])
+    expect(voidCause(view)).toBe('b')
     expect(play(view, done('a')).state).toBe('void')
+  })
+})
+
+describe('forfeits', () => {
+  const late = (side: Side): ArenaEvent => ({ event: 'forfeited', turn: 1, side, message: 'too late' })
+  const waiting = (side: Side): ArenaEvent => ({ event: 'waiting', turn: 1, side, message: 'loading' })
+
+  it('end a side and the vote, while the other side goes on', () => {
+    const lost = play(fresh(), packet('a', 0, 'half'), late('a'))
+    expect([lost.state, lost.forfeitedBy]).toEqual(['streaming', 'a'])
+    expect(phaseOf(lost.turns[0]!.answers.a!)).toBe('forfeited')
+    expect(textOf(lost, 'a')).toBe('half')
+    const over = play(lost, packet('b', 0, 'whole'), done('b'))
+    expect(over.state).toBe('forfeited')
+    expect(textOf(over, 'b')).toBe('whole')
+    expect([canVote(lost), canVote(over), canContinue(over)]).toEqual([false, false, false])
+  })
+
+  it('may come when the other side is over', () => {
+    expect(play(fresh(), done('b'), late('a')).state).toBe('forfeited')
+  })
+
+  it('of both sides, and beside a failure, are none', () => {
+    const both = play(fresh(), late('a'), { event: 'void', reason: 'both late' }, late('b'))
+    expect([both.state, both.forfeitedBy, voidCause(both)]).toEqual(['void', null, 'late'])
+    const failed: ArenaEvent = { event: 'failed', turn: 1, side: 'b', message: 'lost' }
+    const broken = play(fresh(), late('a'), { event: 'void', reason: 'b failed' }, failed)
+    expect([broken.state, broken.forfeitedBy, voidCause(broken)]).toEqual(['void', null, 'b'])
+  })
+
+  it('are in snapshots, and a replay changes nothing', () => {
+    const view = fromSnapshot(conversation(answer('forfeited', 'half'), answer('pending'), { forfeited_by: 'a' }))
+    expect([view.state, view.forfeitedBy]).toEqual(['streaming', 'a'])
+    const again = play(view, packet('a', 0, 'ha'), late('a'))
+    expect([textOf(again, 'a'), again.forfeitedBy, again.state]).toEqual(['half', 'a', 'streaming'])
+    const over = fromSnapshot(conversation(answer('forfeited', ''), answer('done', 'x'), { state: 'forfeited', forfeited_by: 'a' }))
+    expect([over.state, canContinue(over)]).toEqual(['forfeited', false])
+  })
+
+  it('let a side say why it has not begun, until it has', () => {
+    const waits = play(fresh(), waiting('a'))
+    expect(waits.turns[0]?.answers.a?.waiting).toBe('loading')
+    expect(phaseOf(waits.turns[0]!.answers.a!)).toBe('thinking')
+    const snapshot = fromSnapshot(conversation(answer('pending'), answer('pending')), waits)
+    expect(snapshot.turns[0]?.answers.a?.waiting).toBe('loading')
+    for (const event of [packet('a', 0, 'x'), done('a'), late('a')]) {
+      expect(play(waits, event).turns[0]?.answers.a?.waiting).toBeNull()
+    }
+    expect(play(fresh(), packet('a', 0, 'x'), waiting('a')).turns[0]?.answers.a?.waiting).toBeNull()
   })
 })
 
@@ -173,6 +223,8 @@ describe('events as they come', () => {
   it('are read by name', () => {
     expect(parseEvent('packet', '{"turn":1,"side":"a","text":"x","offset":0}')).toEqual(packet('a', 0, 'x'))
     expect(parseEvent('void', '{"reason":"r"}')).toEqual({ event: 'void', reason: 'r' })
+    const late = { turn: 1, side: 'a', message: 'm' }
+    for (const event of ['forfeited', 'waiting']) expect(parseEvent(event, JSON.stringify(late))).toEqual({ event, ...late })
   })
 
   it.each([
@@ -181,6 +233,8 @@ describe('events as they come', () => {
     ['packet', '{"turn":1,"side":"c","text":"x","offset":0}'],
     ['packet', '{"turn":1,"side":"a","text":"x"}'],
     ['done', '{"turn":1,"side":"a"}'],
+    ['forfeited', '{"turn":1,"side":"a"}'],
+    ['waiting', '{"side":"a","message":"m"}'],
     ['void', '{}'],
     ['other', '{"turn":1,"side":"a"}'],
   ])('are dropped when %s is %s', (name, data) => {

@@ -53,6 +53,7 @@ const row = (model: string, rating: number | null, low: number | null, high: num
   both_bad: 1,
   elo: null,
   ttft_median_ms: null,
+  forfeits: 0,
   notes: [],
 })
 

@@ -5,7 +5,7 @@ import { editDraft, readDraft, renewDraft } from '../src/lib/drafts'
 import { ApiError, call, parseRetryAfter } from '../src/lib/http'
 import { uuid } from '../src/lib/ids'
 import { link, parseRoute } from '../src/lib/router.svelte'
-import { knownNote, movedModels, sortRows } from '../src/lib/standings'
+import { FIRST_ORDER, knownNote, movedModels, sortRows } from '../src/lib/standings'
 import type { BoardRow } from '../src/lib/types'
 
 afterEach(() => {
@@ -129,6 +129,7 @@ const row = (model: string, change: Partial<BoardRow> = {}): BoardRow => ({
   both_bad: 1,
   elo: 1000,
   ttft_median_ms: 100,
+  forfeits: 0,
   notes: [],
   ...change,
 })
@@ -145,6 +146,12 @@ describe('standings', () => {
   it('fall back to the rating among equals', () => {
     const equal = [row('x', { rating: 1 }), row('y', { rating: 2 })]
     expect(sortRows(equal, { column: 'battles', descending: false }).map((each) => each.model)).toEqual(['y', 'x'])
+  })
+
+  it('put those that forfeit least first', () => {
+    const late = [row('x', { forfeits: 3 }), row('y'), row('z', { forfeits: 1 })]
+    const order = sortRows(late, { column: 'forfeits', descending: FIRST_ORDER.forfeits }).map((each) => each.model)
+    expect(order).toEqual(['y', 'z', 'x'])
   })
 
   it('say who moved, and not who moved unseen', () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CATALOGUES, language } from '../src/i18n/index.svelte'
-import { errorSentence, ERRORS, failureSentence, NOTICES, noticeSentence, VOIDS, voidSentence } from '../src/i18n/server'
+import { errorSentence, ERRORS, failureSentence, NOTICES, noticeSentence, VOIDS, voidSentence, waitSentence, WAITING } from '../src/i18n/server'
 import { ApiError } from '../src/lib/http'
 import { KNOWN_NOTES } from '../src/lib/standings'
 
@@ -30,7 +30,7 @@ describe('what the gateway says', () => {
   it('stands in English', () => {
     expect(errorSentence(refusal('already_voted'))).toBe('The gateway says why.')
     expect(noticeSentence(few)).toBe('Too few.')
-    expect(voidSentence(['a'], 'It is void.')).toBe('It is void.')
+    expect(voidSentence('a', 'It is void.')).toBe('It is void.')
     expect(failureSentence('The engine is gone.')).toBe('The engine is gone.')
   })
 
@@ -48,15 +48,17 @@ describe('what the gateway says', () => {
 
   it('names the sides whose answers are missing', () => {
     language.locale = 'zh'
-    expect(voidSentence(['b'], 'It is void.')).toBe(VOIDS.b.zh)
-    expect(voidSentence(['a', 'b'], 'It is void.')).toBe(VOIDS.both.zh)
+    expect(voidSentence('b', 'It is void.')).toBe(VOIDS.b.zh)
+    expect(voidSentence('both', 'It is void.')).toBe(VOIDS.both.zh)
+    expect(voidSentence('late', 'It is void.')).toBe(VOIDS.late.zh)
+    expect(waitSentence('Loading, 40 %.')).toBe(WAITING.zh)
   })
 
   it('is shown as it is when nothing is known of it', () => {
     language.locale = 'zh'
     expect(errorSentence(refusal('from_tomorrow'))).toBe('The gateway says why.')
     expect(noticeSentence({ code: 'from_tomorrow', text: 'Maintenance tonight.' })).toBe('Maintenance tonight.')
-    expect(voidSentence([], 'It is void.')).toBe('It is void.')
+    expect(voidSentence(null, 'It is void.')).toBe('It is void.')
     expect(failureSentence('The engine is gone.')).toBe('The engine is gone.')
   })
 

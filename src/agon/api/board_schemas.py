@@ -37,6 +37,7 @@ class BoardRowOut(BaseModel):
     high: float | None
     rank: int | None
     battles: int
+    """Votes, and forfeits where they count."""
     wins: int
     losses: int
     ties: int
@@ -44,6 +45,8 @@ class BoardRowOut(BaseModel):
     win_rate: float | None
     elo: float | None
     ttft_median_ms: float | None
+    forfeits: int
+    """Battles that it has lost by not answering in time."""
     notes: list[NoteOut]
 
 
@@ -53,7 +56,9 @@ class BoardOut(BaseModel):
     name: str
     view: ViewOut
     votes: int
-    """Votes of this view."""
+    """Votes of this view, without forfeits."""
+    forfeits: int
+    """Battles of this view that were decided by forfeit."""
     updated_at: str | None
     min_battles: int
     rows: list[BoardRowOut]

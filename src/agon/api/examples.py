@@ -17,6 +17,7 @@ _CONVERSATION: dict[str, JsonValue] = {
     "kind": "battle",
     "state": "streaming",
     "void_reason": None,
+    "forfeited_by": None,
     "created_at": _AT,
     "models": None,
     "winner": None,
@@ -99,6 +100,7 @@ _BOARD: dict[str, JsonValue] = {
     "name": "main",
     "view": {**_VIEW, "style": True},
     "votes": 1234,
+    "forfeits": 6,
     "updated_at": "2026-01-31T12:00:00.000Z",
     "min_battles": 30,
     "rows": [
@@ -116,6 +118,7 @@ _BOARD: dict[str, JsonValue] = {
             "win_rate": 0.6,
             "elo": None,
             "ttft_median_ms": 310.0,
+            "forfeits": 2,
             "notes": [],
         }
     ],

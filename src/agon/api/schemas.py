@@ -102,8 +102,10 @@ class ConversationOut(BaseModel):
 
     id: UUID
     kind: Literal["battle", "side_by_side", "chat"]
-    state: Literal["streaming", "ready", "voted", "void"]
+    state: Literal["streaming", "ready", "forfeited", "voted", "void"]
     void_reason: str | None
+    forfeited_by: SideName | None
+    """The side that has lost the battle by not answering in time; the other may still be writing."""
     created_at: datetime
     models: dict[SideName, str] | None
     """`null` while a battle is anonymous."""
@@ -119,6 +121,7 @@ class ConversationOut(BaseModel):
             kind=conversation.kind.value,
             state=conversation.state.value,
             void_reason=conversation.void_reason,
+            forfeited_by=None if conversation.forfeited_by is None else conversation.forfeited_by.value,
             created_at=conversation.created_at,
             models=models_of(conversation.contestants) if conversation.named else None,
             winner=None if vote is None else vote.winner,
@@ -132,7 +135,7 @@ class SummaryOut(BaseModel):
 
     id: UUID
     kind: Kind
-    state: Literal["open", "voted", "void"]
+    state: Literal["open", "forfeited", "voted", "void"]
     title: str
     created_at: datetime
     winner: Winner | None
@@ -143,7 +146,7 @@ class SummaryOut(BaseModel):
         return cls(
             id=summary.id,
             kind=summary.kind,
-            state="voted" if summary.winner else "void" if summary.void else "open",
+            state=_state_of(summary),
             title=summary.title,
             created_at=summary.created_at,
             winner=summary.winner,
@@ -271,6 +274,14 @@ class ContestantPatch(_Body):
 
     weight: Annotated[float, Field(ge=0)] | None = None
     state: Literal["active", "paused"] | None = None
+
+
+def _state_of(summary: ConversationSummary) -> Literal["open", "forfeited", "voted", "void"]:
+    if summary.winner:
+        return "voted"
+    if summary.void:
+        return "void"
+    return "forfeited" if summary.forfeited else "open"
 
 
 def models_of(contestants: Mapping[Side, str]) -> dict[SideName, str]:

@@ -13,6 +13,7 @@ from agon.telemetry import Metrics
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 FAILED_MESSAGE = "This answer could not be completed."
+FORFEITED_MESSAGE = "Model {side} ran out of time and loses this battle by forfeit."
 
 
 def named(event: Event) -> tuple[str, dict[str, Any]]:
@@ -28,9 +29,11 @@ def named(event: Event) -> tuple[str, dict[str, Any]]:
         where = {"turn": event.turn, "side": event.side.value}
         if event.state is AnswerState.FAILED:
             return "failed", {**where, "message": FAILED_MESSAGE}
+        if event.state is AnswerState.FORFEITED:
+            return "forfeited", {**where, "message": FORFEITED_MESSAGE.format(side=event.side.value.upper())}
         return "done", {**where, "finish_reason": event.finish_reason}
     if isinstance(event, Waiting):
-        return "waiting", {"turn": event.turn, "side": event.side.value, "text": event.words}
+        return "waiting", {"turn": event.turn, "side": event.side.value, "message": event.words}
     return "void", {"reason": event.reason}
 
 

@@ -1,4 +1,4 @@
-"""The arena's votes in the forms that others read, a line a vote; each is a form that `agon rank` reads."""
+"""The arena's votes and forfeits in the forms that others read, a line each; each is a form that `agon rank` reads."""
 
 import csv
 import hashlib
@@ -14,7 +14,7 @@ from agon.core.conversation import Side
 from agon.core.ports import ExportedTurn, ExportedVote
 from agon.core.votes import Winner
 
-_COLUMNS = ("vote_id", "timestamp", "voter", "model_a", "model_b", "winner", "anonymous")
+_COLUMNS = ("vote_id", "timestamp", "voter", "model_a", "model_b", "winner", "anonymous", "forfeit")
 _LMSYS_WINNERS: Mapping[Winner, str] = {
     Winner.A: "model_a",
     Winner.B: "model_b",
@@ -47,7 +47,8 @@ def _plain(vote: ExportedVote) -> str:
     """CSV: what a board is made of, and nothing that anybody wrote."""
     moment = vote.created_at.isoformat()
     sides = (vote.contestants[Side.A], vote.contestants[Side.B])
-    return _csv((str(vote.conversation), moment, _voter(vote.person), *sides, vote.winner.value, "true"))
+    forfeit = "true" if vote.forfeit else "false"
+    return _csv((str(vote.conversation), moment, _voter(vote.person), *sides, vote.winner.value, "true", forfeit))
 
 
 def _lmsys(vote: ExportedVote) -> str:
@@ -64,6 +65,7 @@ def _lmsys(vote: ExportedVote) -> str:
             "turn": len(vote.turns),
             "anony": True,
             "tstamp": vote.created_at.timestamp(),
+            "forfeit": vote.forfeit,
         }
     )
 
@@ -77,6 +79,7 @@ def _fastchat(vote: ExportedVote) -> str:
             "models": ["", ""],
             "states": [_state(vote, side) for side in (Side.A, Side.B)],
             "ip": _voter(vote.person),
+            "forfeit": vote.forfeit,
         }
     )
 

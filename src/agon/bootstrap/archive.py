@@ -1,4 +1,4 @@
-"""The ledger's votes, for `agon export`."""
+"""The ledger's votes and forfeits, for `agon export`."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

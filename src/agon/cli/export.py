@@ -1,8 +1,9 @@
-"""`agon export`: the arena's votes as a battle log."""
+"""`agon export`: the arena's votes and forfeits as a battle log."""
 
 import argparse
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Generator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
@@ -28,23 +29,33 @@ def run(args: argparse.Namespace) -> int:
 
     settings = with_running_ledger(load_settings())
     with _opened(args.out) as file:
-        count = asyncio.run(_export(settings, args.format, file))
-    print(f"{count:,} vote{'' if count == 1 else 's'} exported.", file=sys.stderr)
+        written = asyncio.run(_export(settings, args.format, file))
+    parts = [_counted(written[False], "vote")]
+    if written[True]:
+        parts.append(_counted(written[True], "forfeit"))
+    print(f"{' and '.join(parts)} exported.", file=sys.stderr)
     return 0
 
 
-async def _export(settings: "Settings", form: str, file: TextIO) -> int:
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+async def _export(settings: "Settings", form: str, file: TextIO) -> Counter[bool]:
+    """How many lines were written, by whether they are forfeits, which are left out where they do not count."""
     from agon.battlelogs.writers import Form, writer_of
     from agon.bootstrap.archive import vote_archive
+    from agon.core.board import ForfeitRule
 
-    writer = writer_of(Form(form))
-    count = 0
+    writer, left_out = writer_of(Form(form)), settings.board.forfeit is ForfeitRule.VOID
+    written = Counter[bool]()
     file.write(writer.header)
     async with vote_archive(settings) as archive, aclosing(archive.every_vote(dialogues=writer.dialogues)) as votes:
         async for vote in votes:
-            file.write(writer.line(vote))
-            count += 1
-    return count
+            if not (vote.forfeit and left_out):
+                file.write(writer.line(vote))
+                written[vote.forfeit] += 1
+    return written
 
 
 @contextmanager

@@ -24,6 +24,8 @@ export interface AnswerView {
   points: number
   finishReason: string | null
   message: string | null
+  /** Why it has not begun, as long as it has not. */
+  waiting: string | null
   /** A snapshot said this is settled: events replayed from the start of the stream no longer concern it. */
   sealed: boolean
 }
@@ -39,6 +41,8 @@ export interface View {
   kind: Kind
   state: ConversationState
   voidReason: string | null
+  /** The side that has lost by not answering in time; the other may still be writing. */
+  forfeitedBy: Side | null
   models: Names | null
   winner: Winner | null
   receipt: string | null
@@ -77,6 +81,7 @@ export function fromSnapshot(snapshot: Conversation, previous: View | null = nul
     kind: snapshot.kind,
     state: snapshot.state,
     voidReason: snapshot.void_reason,
+    forfeitedBy: snapshot.forfeited_by,
     models: snapshot.models,
     winner: snapshot.winner,
     receipt: snapshot.receipt,
@@ -106,20 +111,26 @@ function fromAnswer(answer: Answer, before: AnswerView | undefined): AnswerView 
     points: codePoints(text),
     finishReason: answer.finish_reason,
     message: answer.state === 'failed' ? (before?.message ?? null) : null,
+    waiting: pending && text === '' ? (before?.waiting ?? null) : null,
     sealed: !pending,
   }
 }
 
 export function applyEvent(view: View, event: ArenaEvent): View {
-  if (event.event === 'void') return { ...view, state: 'void', voidReason: event.reason }
+  if (event.event === 'void') return { ...view, state: 'void', voidReason: event.reason, forfeitedBy: null }
   const turns = view.turns.map((turn) => {
     const answer = turn.turn === event.turn ? turn.answers[event.side] : undefined
     if (!answer || answer.sealed) return turn
     return { ...turn, answers: { ...turn.answers, [event.side]: changedAnswer(answer, event) } }
   })
-  const settled = isSettled(turns)
-  const state = view.state === 'streaming' || view.state === 'ready' ? (settled ? 'ready' : 'streaming') : view.state
-  return { ...view, turns, state }
+  const forfeitedBy = view.state !== 'void' && event.event === 'forfeited' ? event.side : view.forfeitedBy
+  const moves = view.state === 'streaming' || view.state === 'ready'
+  return { ...view, turns, forfeitedBy, state: moves ? stateOf(turns, forfeitedBy) : view.state }
+}
+
+function stateOf(turns: readonly TurnView[], forfeitedBy: Side | null): ConversationState {
+  if (!isSettled(turns)) return 'streaming'
+  return forfeitedBy === null ? 'ready' : 'forfeited'
 }
 
 function changedAnswer(answer: AnswerView, event: Exclude<ArenaEvent, { event: 'void' }>): AnswerView {
@@ -127,16 +138,21 @@ function changedAnswer(answer: AnswerView, event: Exclude<ArenaEvent, { event: '
     case 'packet': {
       const kept = event.offset >= answer.points ? answer.text : answer.text.slice(0, unitIndex(answer.text, event.offset))
       const points = Math.min(event.offset, answer.points) + codePoints(event.text)
-      return { ...answer, state: 'pending', text: kept + event.text, points, finishReason: null, message: null }
+      const now = { state: 'pending', text: kept + event.text, points } as const
+      return { ...answer, ...now, finishReason: null, message: null, waiting: null }
     }
     case 'done':
       return {
         ...answer,
         state: event.finish_reason === 'stopped' ? 'stopped' : 'done',
         finishReason: event.finish_reason,
+        waiting: null,
       }
     case 'failed':
-      return { ...answer, state: 'failed', message: event.message }
+    case 'forfeited':
+      return { ...answer, state: event.event, message: event.message, waiting: null }
+    case 'waiting':
+      return phaseOf(answer) === 'thinking' ? { ...answer, waiting: event.message } : answer
   }
 }
 
@@ -159,8 +175,17 @@ export function answersOf(turn: TurnView | undefined): AnswerView[] {
   return turn ? Object.values(turn.answers) : []
 }
 
-export function failedSides(view: View): Side[] {
-  return SIDES.filter((side) => view.turns.some((turn) => turn.answers[side]?.state === 'failed'))
+export type VoidCause = Side | 'both' | 'late'
+
+/** Whose answer is missing in a void battle, or that both were late; null if the page cannot tell. */
+export function voidCause(view: View): VoidCause | null {
+  const [first, second] = sidesThat(view, 'failed')
+  if (first !== undefined) return second === undefined ? first : 'both'
+  return sidesThat(view, 'forfeited').length === SIDES.length ? 'late' : null
+}
+
+function sidesThat(view: View, state: AnswerState): Side[] {
+  return SIDES.filter((side) => view.turns.some((turn) => turn.answers[side]?.state === state))
 }
 
 export function canVote(view: View): boolean {
@@ -174,13 +199,23 @@ export function canContinue(view: View): boolean {
   return view.kind !== 'battle' || canVote(view)
 }
 
-export type Phase = 'thinking' | 'writing' | 'done' | 'length' | 'stopped' | 'failed'
+export type Phase = 'thinking' | 'writing' | 'done' | 'length' | 'stopped' | 'failed' | 'forfeited'
 
 export function phaseOf(answer: AnswerView): Phase {
   if (answer.state === 'pending') return answer.text === '' ? 'thinking' : 'writing'
   if (answer.state === 'done' && answer.finishReason === 'length') return 'length'
   return answer.state
 }
+
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  packet: ['text', 'offset'],
+  done: ['finish_reason'],
+  failed: ['message'],
+  forfeited: ['message'],
+  waiting: ['message'],
+}
+/** Every kind of event. */
+export const EVENT_NAMES: readonly string[] = [...Object.keys(NEEDED), 'void']
 
 /** The event that came under `name`, or null if it is not one this page can read. */
 export function parseEvent(name: string, data: string): ArenaEvent | null {
@@ -194,6 +229,6 @@ export function parseEvent(name: string, data: string): ArenaEvent | null {
   const event = { ...value, event: name } as Record<string, unknown>
   if (name === 'void') return typeof event.reason === 'string' ? (event as unknown as ArenaEvent) : null
   if (typeof event.turn !== 'number' || (event.side !== 'a' && event.side !== 'b')) return null
-  const needed = { packet: ['text', 'offset'], done: ['finish_reason'], failed: ['message'] }[name]
+  const needed = NEEDED[name]
   return needed?.every((field) => field in event) ? (event as unknown as ArenaEvent) : null
 }

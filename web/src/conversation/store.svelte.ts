@@ -10,10 +10,9 @@ import {
 import { address, ApiError } from '../lib/http'
 import { uuid } from '../lib/ids'
 import type { Conversation, Side, Winner } from '../lib/types'
-import { applyEvent, fromSnapshot, lastTurnSettled, leavesGap, parseEvent, type View } from './assemble'
+import { applyEvent, EVENT_NAMES, fromSnapshot, lastTurnSettled, leavesGap, parseEvent, type View } from './assemble'
 import { Stream, type Link, type Source } from './stream'
 
-const EVENT_NAMES = ['packet', 'done', 'failed', 'void']
 const SETTLE_CHECKS = 5
 const SETTLE_WAIT_MS = 300
 const MOST_REREADS = 3

@@ -64,6 +64,8 @@ export const en = {
   'answer.stopped': 'Stopped',
   'answer.failed': 'Failed',
   'answer.failed.text': 'This answer could not be completed.',
+  'answer.forfeited': 'Out of time',
+  'answer.forfeited.text': 'Model {side} ran out of time and loses this battle by forfeit.',
   'answer.empty': 'The model gave an empty answer.',
   'answer.copy': 'Copy',
   'answer.copied': 'Copied',
@@ -100,6 +102,9 @@ export const en = {
   'void.text': 'Not every answer could be finished, so a vote would be unfair. Nothing was recorded against either model.',
   'void.reason': 'Reason: {reason}',
 
+  'forfeit.text': 'There is no vote on a forfeit, and the models stay anonymous. What was written stays here to read.',
+  'forfeit.writing': 'There is no vote on a forfeit, and the models stay anonymous. The other answer goes on to its end.',
+
   'error.retry': 'Try again',
   'error.retryIn': 'Try again in {seconds} s',
   'error.armed': 'Trying again in {seconds} s…',
@@ -119,6 +124,9 @@ export const en = {
   'board.title': 'Leaderboard',
   'board.lead': 'Ratings from anonymous battles, with their 95 % intervals. Two models whose intervals overlap may well be equal.',
   'board.votes': 'Votes: {count}',
+  'board.forfeits': 'Forfeits: {count}',
+  'board.forfeits.column': 'Forfeits',
+  'board.forfeits.title': 'Battles lost by not answering in time',
   'board.updated': 'Updated {time}',
   'board.live': 'Live',
   'board.polling': 'Refreshed every few seconds',
@@ -224,6 +232,7 @@ export const en = {
   'history.kind.chat': 'Chat',
   'history.state.open': 'open',
   'history.state.voted': 'voted',
+  'history.state.forfeited': 'forfeit',
   'history.state.void': 'not counted',
   'history.versus': '{a} and {b}',
 } as const

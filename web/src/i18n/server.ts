@@ -5,7 +5,8 @@
  * What is not known here is shown as the gateway said it.
  */
 import type { ApiError } from '../lib/http'
-import type { Notice, Side } from '../lib/types'
+import type { VoidCause } from '../conversation/assemble'
+import type { Notice } from '../lib/types'
 import { CATALOGUES, language, t } from './index.svelte'
 
 export interface Words {
@@ -66,11 +67,15 @@ export const NOTICES: Readonly<Record<string, Words>> = {
 }
 
 /** By whose answer is missing. */
-export const VOIDS: Readonly<Record<Side | 'both', Words>> = {
+export const VOIDS: Readonly<Record<VoidCause, Words>> = {
   a: { en: null, zh: '模型 A 未能完成回答。' },
   b: { en: null, zh: '模型 B 未能完成回答。' },
   both: { en: null, zh: '两个模型都未能完成回答。' },
+  late: { en: null, zh: '两个模型都未能按时回答。' },
 }
+
+/** Why an answer has not begun: the gateway knows how far the model is, a translation only that it is not there yet. */
+export const WAITING: Words = { en: null, zh: '模型尚未就绪，稍后即会回答。' }
 
 function said(words: Words | undefined, sentence: string): string {
   return words?.[language.locale] ?? sentence
@@ -87,9 +92,12 @@ export function noticeSentence({ code, text }: Notice): string {
   return said(NOTICES[code], text)
 }
 
-export function voidSentence(failed: readonly Side[], sentence: string): string {
-  const [first, second] = failed
-  return first === undefined ? sentence : said(VOIDS[second === undefined ? first : 'both'], sentence)
+export function voidSentence(cause: VoidCause | null, sentence: string): string {
+  return cause === null ? sentence : said(VOIDS[cause], sentence)
+}
+
+export function waitSentence(sentence: string): string {
+  return said(WAITING, sentence)
 }
 
 /** Why an answer failed. The usual sentence is translated; another says more than a translation of the usual would. */

@@ -65,6 +65,8 @@ export const zh: Record<Key, string> = {
   'answer.length': '达到长度上限，已截断',
   'answer.stopped': '已停止',
   'answer.failed': '失败',
+  'answer.forfeited': '已超时',
+  'answer.forfeited.text': '模型 {side} 未能按时回答，本场对战判其负。',
   'answer.failed.text': '这个回答未能完成。',
   'answer.empty': '模型给出了空的回答。',
   'answer.copy': '复制',
@@ -102,6 +104,9 @@ export const zh: Record<Key, string> = {
   'void.text': '并非每个回答都已完成，此时投票并不公平。没有为任何一个模型留下记录。',
   'void.reason': '原因：{reason}',
 
+  'forfeit.text': '判负的对战不再投票，模型保持匿名。已写下的内容仍可阅读。',
+  'forfeit.writing': '判负的对战不再投票，模型保持匿名。另一方的回答会继续写完。',
+
   'error.retry': '重试',
   'error.retryIn': '{seconds} 秒后可重试',
   'error.armed': '{seconds} 秒后自动重试…',
@@ -121,6 +126,9 @@ export const zh: Record<Key, string> = {
   'board.title': '排行榜',
   'board.lead': '根据匿名对战得出的评分及其 95 % 区间。区间重叠的两个模型，水平可能相当。',
   'board.votes': '票数：{count}',
+  'board.forfeits': '超时判负：{count}',
+  'board.forfeits.column': '判负',
+  'board.forfeits.title': '因未能按时回答而输掉的对战',
   'board.updated': '更新于 {time}',
   'board.live': '实时',
   'board.polling': '每隔几秒刷新',
@@ -226,6 +234,7 @@ export const zh: Record<Key, string> = {
   'history.kind.chat': '对话',
   'history.state.open': '未投票',
   'history.state.voted': '已投票',
+  'history.state.forfeited': '超时判负',
   'history.state.void': '不计入',
   'history.versus': '{a} 与 {b}',
 }

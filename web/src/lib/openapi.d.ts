@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 8ddc6c37661ad2f7255476bdb614684cec1df6a3097025dc97bd03cb54f1bd0c. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 b59559705066354e372428a983a05b9589d845651d59ddc664f42d67e1ce0d44. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -456,6 +456,7 @@ export interface components {
          *           "votes": 420
          *         }
          *       ],
+         *       "forfeits": 6,
          *       "min_battles": 30,
          *       "name": "main",
          *       "notes": [],
@@ -464,6 +465,7 @@ export interface components {
          *           "battles": 250,
          *           "both_bad": 20,
          *           "elo": null,
+         *           "forfeits": 2,
          *           "high": 1058.4,
          *           "losses": 70,
          *           "low": 1010,
@@ -495,6 +497,7 @@ export interface components {
          */
         BoardOut: {
             categories: components["schemas"]["CategoryOut"][];
+            forfeits: number;
             min_battles: number;
             name: string;
             notes: components["schemas"]["NoteOut"][];
@@ -508,6 +511,7 @@ export interface components {
             battles: number;
             both_bad: number;
             elo: number | null;
+            forfeits: number;
             high: number | null;
             losses: number;
             low: number | null;
@@ -665,6 +669,7 @@ export interface components {
          * @description A battle, a side-by-side comparison or a chat.
          * @example {
          *       "created_at": "2026-01-31T12:00:00Z",
+         *       "forfeited_by": null,
          *       "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
          *       "kind": "battle",
          *       "models": null,
@@ -696,6 +701,7 @@ export interface components {
         ConversationOut: {
             /** Format: date-time */
             created_at: string;
+            forfeited_by: ("a" | "b") | null;
             /** Format: uuid */
             id: string;
             /** @enum {string} */
@@ -706,7 +712,7 @@ export interface components {
             } | null;
             receipt: string | null;
             /** @enum {string} */
-            state: "streaming" | "ready" | "voted" | "void";
+            state: "streaming" | "ready" | "forfeited" | "voted" | "void";
             turns: components["schemas"]["TurnOut"][];
             void_reason: string | null;
             winner: components["schemas"]["Winner"] | null;
@@ -994,7 +1000,7 @@ export interface components {
                 b?: string;
             } | null;
             /** @enum {string} */
-            state: "open" | "voted" | "void";
+            state: "open" | "forfeited" | "voted" | "void";
             title: string;
             winner: components["schemas"]["Winner"] | null;
         };

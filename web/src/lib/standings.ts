@@ -1,7 +1,7 @@
 /** Order and change of a board's rows. Pure. */
 import type { BoardRow } from './types'
 
-export type Column = 'rank' | 'model' | 'rating' | 'battles' | 'win_rate' | 'ttft_median_ms'
+export type Column = 'rank' | 'model' | 'rating' | 'battles' | 'win_rate' | 'forfeits' | 'ttft_median_ms'
 export interface Sorting {
   column: Column
   descending: boolean
@@ -14,6 +14,7 @@ export const FIRST_ORDER: Record<Column, boolean> = {
   rating: true,
   battles: true,
   win_rate: true,
+  forfeits: false,
   ttft_median_ms: false,
 }
 

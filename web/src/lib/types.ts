@@ -41,5 +41,5 @@ export type RegenerateBody = Schemas['RegenerateBody']
 export type ArenaEvent =
   | { event: 'packet'; turn: number; side: Side; text: string; offset: number }
   | { event: 'done'; turn: number; side: Side; finish_reason: string }
-  | { event: 'failed'; turn: number; side: Side; message: string }
+  | { event: 'failed' | 'forfeited' | 'waiting'; turn: number; side: Side; message: string }
   | { event: 'void'; reason: string }

@@ -116,6 +116,7 @@ def _empty(gateway: Gateway, view: View) -> BoardOut:
         name=MAIN,
         view=ViewOut.model_validate(view, from_attributes=True),
         votes=0,
+        forfeits=0,
         updated_at=None,
         min_battles=gateway.settings.board.min_battles,
         rows=[],
