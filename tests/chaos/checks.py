@@ -15,6 +15,7 @@ from tests.chaos.watcher import Door, Watch
 
 from agon.core.generation import Message
 from agon.engines.scripted_text import check_text, full_text, heavy_tail, text_key, token
+from agon.stores.redis.dispatch import RedisDispatch
 
 _TURNS = (
     "select a.conversation::text, a.turn, a.side, a.contestant, a.state, a.text, a.finish_reason, a.error, a.attempt, "
@@ -23,6 +24,7 @@ _TURNS = (
     "where c.created_at >= $1 order by a.conversation, a.side, a.turn"
 )
 SETTLE_S = 30.0
+REPEATS_S = 60.0
 _ENDS = {"done": {"done"}, "stopped": {"done"}, "failed": {"failed"}, "forfeited": {"forfeit"}}
 """How a watcher is told of each end."""
 
@@ -46,7 +48,10 @@ async def settled(cluster: Cluster) -> None:
     """Nothing is pending, no engine writes, nothing is counted."""
     await until(lambda: _nothing_pending(cluster), "no answer is pending", SETTLE_S)
     await until(lambda: _engines_idle(cluster), "the engines are idle", SETTLE_S)
-    await until(lambda: _nothing_left(cluster), "nothing is left in Valkey", SETTLE_S)
+    try:
+        await until(lambda: _nothing_left(cluster), "nothing is left in Valkey", SETTLE_S)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {(await leftovers(cluster))[:20]}") from None
 
 
 async def _nothing_pending(cluster: Cluster) -> bool:
@@ -62,12 +67,37 @@ async def _nothing_left(cluster: Cluster) -> bool:
 
 
 async def leftovers(cluster: Cluster) -> list[str]:
-    """Keys of turns that are still in Valkey."""
-    client: Any = redis.asyncio.Redis.from_url(cluster.valkey.url, decode_responses=True)  # pyright: ignore[reportUnknownMemberType]
+    """What Valkey still counts or keeps of turns, in words."""
+    dispatch = RedisDispatch(cluster.valkey.url, prefix=PREFIX, executor="onlooker")
     try:
-        return [key async for key in client.scan_iter(match=f"{PREFIX}:claim:*", count=1000)]
+        replicas = await dispatch.replicas()
+    finally:
+        await dispatch.close()
+    counted = [
+        f"{replica.id}: {replica.turns} turns, {replica.outstanding_tokens} tokens, {replica.active} active"
+        for replica in replicas
+        if replica.turns or replica.outstanding_tokens or replica.active
+    ]
+    return counted + await _turn_keys(cluster)
+
+
+async def _turn_keys(cluster: Cluster) -> list[str]:
+    client: Any = redis.asyncio.Redis.from_url(cluster.valkey.url, decode_responses=True)  # pyright: ignore[reportUnknownMemberType]
+    left: list[str] = []
+    try:
+        for kind in ("turn", "holds", "claim"):
+            left += [key async for key in client.scan_iter(match=f"{PREFIX}:{kind}:*", count=1000)]
+        async for key in client.scan_iter(match=f"{PREFIX}:inbox:*", count=1000):
+            left += [key] * await client.xlen(key)
+        async for key in client.scan_iter(match=f"{PREFIX}:replica:*", count=1000):
+            # Totals of each executor, also of replicas that nobody serves any more.
+            fields = await client.hgetall(key)
+            left += [
+                f"{key} {name}={value}" for name, value in fields.items() if name[:2] in {"n:", "t:"} if value != "0"
+            ]
     finally:
         await client.aclose()
+    return left
 
 
 async def read_ledger(cluster: Cluster, since: Any) -> Ledger:
@@ -126,7 +156,8 @@ def check_watches(ledger: Ledger, watches: Iterable[Watch]) -> None:
 
 async def check_repeats(crowd: Crowd) -> None:
     """The same key finds the same conversation on every gateway, with the same bytes, and without a new turn."""
-    await asyncio.gather(*(_check_person(crowd, person) for person in crowd.people))
+    async with asyncio.timeout(REPEATS_S):
+        await asyncio.gather(*(_check_person(crowd, person) for person in crowd.people))
 
 
 async def _check_person(crowd: Crowd, person: Person) -> None:
@@ -143,7 +174,7 @@ async def _check_person(crowd: Crowd, person: Person) -> None:
 async def _repeat(crowd: Crowd, person: Person, url: str, asked: Asked) -> Any:
     """Ask the same again; returns what must not depend on the gateway."""
     while True:
-        status, body = await crowd.post(person, url, asked.path, asked.body, {"Idempotency-Key": asked.key})
+        status, body = await crowd.post(person, url, asked.path, asked.body, asked.headers)
         if status in {200, 201, 202}:
             break
         await asyncio.sleep(0.1)

@@ -20,7 +20,8 @@ class Asked:
 
     path: str
     body: Mapping[str, Any]
-    key: str
+    headers: Mapping[str, str]
+    """With its idempotency key."""
     conversation: str
 
 
@@ -112,11 +113,11 @@ class Crowd:
         """Every other person waits for the answer; the others come for it later."""
         body = {"prompt": f"Question {self._chance.random()}", "max_tokens": 24 + person.number % 40}
         if person.number % 2:
-            key = self._key()
-            answer = await self._insist(person, "/chat", body, {"Idempotency-Key": key}, {200, 503})
+            headers = {"Idempotency-Key": self._key()}
+            answer = await self._insist(person, "/chat", body, headers, {200, 503})
             if "text" in answer:
                 person.chats.append(answer)
-                person.asked.append(Asked("/chat", body, key, answer["session_id"]))
+                person.asked.append(Asked("/chat", body, headers, answer["session_id"]))
             return
         conversation = await self._start(person, "/chat", body, prefer="respond-async")
         watch = Watch(conversation, ("a",))
@@ -127,10 +128,9 @@ class Crowd:
         await self.door.follow(person.http, watch, turn)
 
     async def _start(self, person: Person, path: str, body: dict[str, Any], prefer: str = "") -> str:
-        key = self._key()
-        headers = {"Idempotency-Key": key} | ({"Prefer": prefer} if prefer else {})
+        headers = {"Idempotency-Key": self._key()} | ({"Prefer": prefer} if prefer else {})
         answer = await self._insist(person, path, body, headers, {201, 202})
-        person.asked.append(Asked(path, body, key, answer["id"]))
+        person.asked.append(Asked(path, body, headers, answer["id"]))
         return answer["id"]
 
     async def _insist(
