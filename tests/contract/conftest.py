@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import asyncpg
 import pytest
+from tests.contract.fleet import Fleet
 from tests.contract.ledger import Ledger, contestant
 
 from agon.stores.postgres.answers import PostgresAnswers
@@ -87,3 +88,11 @@ async def redis(redis_url: str) -> AsyncIterator[Client]:
     client = connect(redis_url)
     yield client
     await client.aclose()
+
+
+@pytest.fixture
+async def fleet(redis_url: str, key_prefix: str, redis: Client) -> AsyncIterator[Fleet]:
+    fleet = Fleet(redis_url, key_prefix, redis)
+    yield fleet
+    for executor in fleet.members:
+        await executor.close()

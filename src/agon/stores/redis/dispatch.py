@@ -112,10 +112,11 @@ class RedisDispatch:
 
     async def take(self, wait_s: float) -> Sequence[Placement]:
         inbox = self._keys.inbox(self._executor)
+        block = max(1, int(wait_s * 1000)) if wait_s > 0 else None
         with translated():
             # Always from the start: what is taken is removed, and what is not must be seen again.
             reader: Any = self._blocking
-            replies: Any = await reader.xread({inbox: "0"}, count=_TAKEN_AT_ONCE, block=max(1, int(wait_s * 1000)))
+            replies: Any = await reader.xread({inbox: "0"}, count=_TAKEN_AT_ONCE, block=block)
         words: list[Any] = [self._beat]
         for _, entries in by_stream(replies):
             for entry, fields in entries:
