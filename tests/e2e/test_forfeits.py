@@ -106,7 +106,7 @@ def test_the_board_tells_forfeits_apart_from_votes(
 def test_a_forfeit_on_a_phone_in_chinese(hasty: Arena, engine: ScriptedProcess, open_screen: OpenScreen) -> None:
     screen = open_screen(hasty, locale="zh-CN", **PHONE)
     late, other = lose(screen, engine)
-    expect(screen.at("forfeit")).to_contain_text(f"模型 {late.upper()} 未能按时回答")
+    expect(screen.at("forfeit")).to_contain_text(f"模型 {late.upper()} 回答超时")
     expect(screen.at(f"show-{late}")).to_contain_text("已超时")
     screen.at(f"show-{other}").tap()
     expect(screen.pane(other)).to_be_visible()

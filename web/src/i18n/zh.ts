@@ -66,7 +66,7 @@ export const zh: Record<Key, string> = {
   'answer.stopped': '已停止',
   'answer.failed': '失败',
   'answer.forfeited': '已超时',
-  'answer.forfeited.text': '模型 {side} 未能按时回答，本场对战判其负。',
+  'answer.forfeited.text': '模型 {side} 回答超时，本场判负。',
   'answer.failed.text': '这个回答未能完成。',
   'answer.empty': '模型给出了空的回答。',
   'answer.copy': '复制',
