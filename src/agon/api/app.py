@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -10,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from agon.api import errors
 from agon.api.examples import add_examples
-from agon.api.middleware import Guard, Measure
+from agon.api.middleware import Application, Guard, Measure
 from agon.api.openai import OpenAi
 from agon.api.routes import admin, battles, boards, chat, health
 from agon.bootstrap.gateway import gateway
@@ -19,6 +20,19 @@ from agon.telemetry import Metrics
 
 PAGE = Path(__file__).parent.parent / "page"
 _NO_PAGE = "<!doctype html><title>Agon</title><p>The page is not built. In a checkout: <code>make page</code>."
+
+
+class ArenaApp(FastAPI):
+    """The framework, with what needs none of it in front."""
+
+    front: Application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        scope["app"] = self
+        await self.front(scope, receive, send)
+
+    async def framework(self, scope: Any, receive: Any, send: Any) -> None:
+        await super().__call__(scope, receive, send)
 
 
 def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
@@ -31,7 +45,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
             app.state.gateway = opened
             yield
 
-    app = FastAPI(
+    app = ArenaApp(
         title=settings.name,
         version="1",
         description="Battles between language models, votes, and the boards that follow from them.",
@@ -49,7 +63,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
     app.openapi = lambda: add_examples(describe())
     app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
     app.add_middleware(Measure, metrics=measured)
-    app.add_middleware(OpenAi, settings=settings, metrics=measured)
+    app.front = OpenAi(app.framework, settings=settings, metrics=measured)
     return app
 
 

@@ -12,6 +12,7 @@ def run(args: argparse.Namespace) -> int:
     import uvicorn
 
     from agon.api.app import create_app
+    from agon.api.coalescing import CoalescingHttp
     from agon.config import load_settings
     from agon.telemetry import set_up_logs
 
@@ -21,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
         create_app(settings),
         host=args.host or settings.server.host,
         port=args.port or settings.server.port,
-        http="httptools",
+        http=CoalescingHttp,
         # asyncio's loop accepts all who wait at once; uvloop takes one a turn, and a crowd queues for seconds.
         loop="asyncio",
         ws="websockets-sansio",
