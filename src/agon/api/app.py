@@ -13,6 +13,7 @@ from agon.api import errors
 from agon.api.examples import add_examples
 from agon.api.middleware import Application, Guard, Measure
 from agon.api.openai import OpenAi
+from agon.api.openai_document import add_openai
 from agon.api.routes import admin, battles, boards, chat, health
 from agon.bootstrap.gateway import gateway
 from agon.config import Settings
@@ -60,7 +61,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
         app.include_router(router)
     _serve_page(app)
     describe = app.openapi
-    app.openapi = lambda: add_examples(describe())
+    app.openapi = lambda: add_openai(add_examples(describe()))
     app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
     app.add_middleware(Measure, metrics=measured)
     app.front = OpenAi(app.framework, settings=settings, metrics=measured)

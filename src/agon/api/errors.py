@@ -32,7 +32,7 @@ _STATUS: tuple[tuple[type[AgonError], int], ...] = (
     (Busy, 429),
     (Unavailable, 503),
 )
-_STATUS_BY_CODE = {"cross_site": 403, "body_too_large": 413}
+_STATUS_BY_CODE = {"cross_site": 403, "body_too_large": 413, "method_not_allowed": 405}
 _HTTP_CODES = {400: "invalid_body", 404: "not_found", 405: "method_not_allowed", 413: "body_too_large"}
 _BODY_CODES = {"invalid_body", "body_too_large"}
 _RETRY_UNAVAILABLE_S = 2.0

@@ -20,8 +20,6 @@ def openai_status(error: AgonError) -> int:
         return error.status
     if isinstance(error, EngineError):
         return 429 if error.code == _BUSY else 504 if isinstance(error, EngineTimeout) else 502
-    if error.code == "method_not_allowed":
-        return 405
     status = status_of(error)
     return 400 if isinstance(error, InvalidInput) and status == 422 else status
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 b59559705066354e372428a983a05b9589d845651d59ddc664f42d67e1ce0d44. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 d147ffa2d8ec6674fce98be9705bd19e08dba0c9138ee98d894552c2d8fa10d3. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -432,6 +432,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a contestant
+         * @description Ask a contestant, as OpenAI's API does it. With `stream` the answer comes as server-sent events.
+         */
+        post: operations["chat_completions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every contestant that can be asked
+         * @description Every contestant that can be asked.
+         */
+        get: operations["openai_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One contestant
+         * @description One contestant.
+         */
+        get: operations["openai_model"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -546,6 +606,103 @@ export interface components {
             /** @example Explain rainbows to a child. */
             prompt: string;
             session_id?: string | null;
+        };
+        /** @description One answer. */
+        ChatChoiceOut: {
+            finish_reason: string | null;
+            index: number;
+            message: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description A request as OpenAI's API takes it. What is not listed here goes to the model's server as it is.
+         * @example {
+         *       "max_tokens": 64,
+         *       "messages": [
+         *         {
+         *           "content": "What is 2 + 2?",
+         *           "role": "user"
+         *         }
+         *       ],
+         *       "model": "smollm2-135m-instruct",
+         *       "stream": false,
+         *       "temperature": 0
+         *     }
+         */
+        ChatCompletionBody: {
+            /** @default null */
+            logprobs: boolean | null;
+            /** @default null */
+            max_completion_tokens: number | null;
+            /** @default null */
+            max_tokens: number | null;
+            messages: components["schemas"]["ChatMessageIn"][];
+            model: string;
+            /** @default null */
+            seed: number | null;
+            /** @default null */
+            stop: string | string[] | null;
+            /** @default null */
+            stream: boolean | null;
+            /** @default null */
+            stream_options: {
+                [key: string]: unknown;
+            } | null;
+            /** @default null */
+            temperature: number | null;
+            /** @default null */
+            top_p: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description An answer as OpenAI's API gives it.
+         * @example {
+         *       "choices": [
+         *         {
+         *           "finish_reason": "stop",
+         *           "index": 0,
+         *           "message": {
+         *             "content": "2 + 2 equals 4.",
+         *             "role": "assistant"
+         *           }
+         *         }
+         *       ],
+         *       "created": 1769860800,
+         *       "id": "chatcmpl-0198c1de7c1f4c559a5e4f3f3d0e8a11",
+         *       "model": "smollm2-135m-instruct",
+         *       "object": "chat.completion",
+         *       "usage": {
+         *         "completion_tokens": 8,
+         *         "prompt_tokens": 31,
+         *         "total_tokens": 39
+         *       }
+         *     }
+         */
+        ChatCompletionOut: {
+            choices: components["schemas"]["ChatChoiceOut"][];
+            created: number;
+            id: string;
+            model: string;
+            /** @constant */
+            object: "chat.completion";
+            /** @default null */
+            usage: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One message of a dialogue. */
+        ChatMessageIn: {
+            /** @default null */
+            content: string | unknown[] | null;
+            role: string;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * @description A whole answer.
@@ -867,6 +1024,62 @@ export interface components {
         NoteOut: {
             code: string;
             text: string;
+        };
+        /**
+         * @description Every error of `/v1`, in OpenAI's shape.
+         * @example {
+         *       "error": {
+         *         "code": "model_not_found",
+         *         "message": "The model 'gpt-2' does not exist.",
+         *         "param": "model",
+         *         "type": "invalid_request_error"
+         *       }
+         *     }
+         */
+        OpenAiErrorBody: {
+            error: components["schemas"]["OpenAiErrorDetail"];
+        };
+        /** @description What went wrong. */
+        OpenAiErrorDetail: {
+            code: string | null;
+            message: string;
+            param: string | null;
+            type: string;
+        };
+        /**
+         * @description A contestant that can be asked.
+         * @example {
+         *       "created": 0,
+         *       "id": "smollm2-135m-instruct",
+         *       "object": "model",
+         *       "owned_by": "agon"
+         *     }
+         */
+        OpenAiModelOut: {
+            created: number;
+            id: string;
+            /** @constant */
+            object: "model";
+            owned_by: string;
+        };
+        /**
+         * @description The contestants that can be asked.
+         * @example {
+         *       "data": [
+         *         {
+         *           "created": 0,
+         *           "id": "smollm2-135m-instruct",
+         *           "object": "model",
+         *           "owned_by": "agon"
+         *         }
+         *       ],
+         *       "object": "list"
+         *     }
+         */
+        OpenAiModelsOut: {
+            data: components["schemas"]["OpenAiModelOut"][];
+            /** @constant */
+            object: "list";
         };
         /** @description A prompt. */
         PromptBody: {
@@ -2325,6 +2538,129 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    chat_completions: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletionOut"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
+                };
+            };
+            /** @description Failed */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
+                };
+            };
+        };
+    };
+    openai_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiModelsOut"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
+                };
+            };
+            /** @description Failed */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
+                };
+            };
+        };
+    };
+    openai_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiModelOut"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
+                };
+            };
+            /** @description Failed */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiErrorBody"];
                 };
             };
         };
