@@ -59,7 +59,7 @@ async def _nothing_pending(cluster: Cluster) -> bool:
 
 
 async def _engines_idle(cluster: Cluster) -> bool:
-    return all(counted["active"] == 0 for counted in (await cluster.counters()).values())
+    return await cluster.active() == 0
 
 
 async def _nothing_left(cluster: Cluster) -> bool:

@@ -135,11 +135,33 @@ class Cluster:
 
     async def until_ready(self) -> None:
         """Every process lives, and every contestant is ready on each gateway."""
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
-            for url in self.gateway_urls:
-                await until(lambda url=url: _all_play(http, url), f"every contestant plays at {url}\n{self.said()}")
-        dead = [part.said() for part in self.parts.values() if not part.is_alive]
-        assert not dead, "\n".join(dead)
+        try:
+            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
+                for url in self.gateway_urls:
+                    await until(lambda url=url: self._all_play(http, url), f"every contestant plays at {url}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.said()}") from None
+
+    async def _all_play(self, http: aiohttp.ClientSession, url: str) -> bool:
+        dead = [part.name for part in self.parts.values() if not part.is_alive]
+        assert not dead, f"{dead} ended"
+        try:
+            async with http.get(f"{url}/arena/models") as response:
+                models: list[dict[str, str]] = (await response.json())["models"] if response.status == 200 else []
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return False
+        return sum(model["state"] == "ready" for model in models) == len(PLAYERS)
+
+    async def script(self, **patch: object) -> None:
+        """Say how all engines behave from now on, until they are started anew."""
+        async with aiohttp.ClientSession() as http:
+            for engine in self.of("engine"):
+                async with http.post(f"{engine.url}/control", json=patch) as response:
+                    assert response.status == 200, await response.text()
+
+    async def active(self) -> int:
+        """Answers that the engines are at."""
+        return sum(counted["active"] for counted in (await self.counters()).values())
 
     async def counters(self) -> dict[str, dict[str, int]]:
         """What the engines count, by engine and model."""
@@ -178,26 +200,15 @@ class Cluster:
         self.postgres.stop()
 
 
-async def _all_play(http: aiohttp.ClientSession, url: str) -> bool:
-    try:
-        async with http.get(f"{url}/arena/models") as response:
-            if response.status != 200:
-                return False
-            models = (await response.json())["models"]
-    except (aiohttp.ClientError, TimeoutError, OSError):
-        return False
-    return sum(model["state"] == "ready" for model in models) == len(PLAYERS)
-
-
 @asynccontextmanager
-async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
+async def running_cluster(folder: Path, **limits: float) -> AsyncGenerator[Cluster]:
     """Two gateways, two runners and three engines on stores of their own."""
     cluster = Cluster(folder, ValkeyServer(folder), PostgresServer(folder))
     try:
         cluster.postgres.start()
         cluster.valkey.start()
         await migrate(cluster.postgres.url)
-        for part in _parts(cluster):
+        for part in _parts(cluster, limits):
             cluster.parts[part.name] = part
             part.start()
         await cluster.until_ready()
@@ -206,11 +217,11 @@ async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
         await cluster.close()
 
 
-def _parts(cluster: Cluster) -> list[Part]:
+def _parts(cluster: Cluster, limits: Mapping[str, float]) -> list[Part]:
     folder = cluster.folder
     ports = [free_port("127.0.0.1") for _ in range(ENGINES + GATEWAYS)]
     config = folder / "agon.toml"
-    config.write_text(_config([f"http://127.0.0.1:{port}" for port in ports[:ENGINES]]), "utf-8")
+    config.write_text(_config([f"http://127.0.0.1:{port}" for port in ports[:ENGINES]], limits), "utf-8")
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("AGON_")},
         "AGON_CONFIG": str(config),
@@ -241,8 +252,9 @@ def _engine_words(number: int, port: int) -> tuple[str, ...]:
     return "--port", str(port), "--models", models, "--script", json.dumps(SCRIPT)
 
 
-def _config(engines: list[str]) -> str:
-    tables = ['log_level = "info"', f"[limits]\nanswer_tokens = {ANSWER_TOKENS}"]
+def _config(engines: list[str], limits: Mapping[str, float]) -> str:
+    bounds = {"answer_tokens": ANSWER_TOKENS, **limits}
+    tables = ['log_level = "info"', "[limits]", *(f"{name} = {value}" for name, value in bounds.items())]
     for player in PLAYERS:
         urls = ", ".join(f'"{engines[number]}"' for number in player.engines)
         prefill = "prefill = true\n" if player.prefill else ""

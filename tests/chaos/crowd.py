@@ -2,11 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+from tests.chaos.completions import Completion, complete, draw
 from tests.chaos.watcher import Door, Watch
 
 PATIENCE_S = 90.0
@@ -36,6 +37,7 @@ class Person:
     asked: list[Asked] = field(default_factory=list[Asked])
     watches: list[Watch] = field(default_factory=list[Watch])
     chats: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    completions: list[Completion] = field(default_factory=list[Completion])
 
 
 @dataclass(slots=True)
@@ -45,12 +47,12 @@ class Crowd:
     door: Door
     people: list[Person] = field(default_factory=list[Person])
 
-    async def wave(self, battles: int, chats: int) -> None:
+    async def wave(self, *, battles: int, chats: int, programs: int) -> None:
         """Everybody comes at about the same time, and goes when they have all they asked for."""
         async with asyncio.TaskGroup() as group:
-            for number in range(battles + chats):
-                work = self._battles if number < battles else self._chats
-                group.create_task(self._person(number, work))
+            for work, many in ((self._battles, battles), (self._chats, chats), (self._completions, programs)):
+                for number in range(many):
+                    group.create_task(self._person(number, work))
 
     @property
     def _chance(self) -> random.Random:
@@ -60,7 +62,7 @@ class Crowd:
     def watches(self) -> list[Watch]:
         return [watch for person in self.people for watch in person.watches]
 
-    async def _person(self, number: int, work: Any) -> None:
+    async def _person(self, number: int, work: Callable[[Person], Coroutine[None, None, None]]) -> None:
         await asyncio.sleep(self._chance.random() * 0.5)
         jar = aiohttp.CookieJar(unsafe=True)
         timeout = aiohttp.ClientTimeout(total=30, sock_connect=3)
@@ -123,6 +125,11 @@ class Crowd:
         watch = Watch(conversation, ("a",))
         person.watches.append(watch)
         await self._follow(person, watch, 1)
+
+    async def _completions(self, person: Person) -> None:
+        for _ in range(2):
+            person.completions.append(draw(self._chance))
+            await complete(person.http, self.door, person.completions[-1])
 
     async def _follow(self, person: Person, watch: Watch, turn: int) -> None:
         await self.door.follow(person.http, watch, turn)

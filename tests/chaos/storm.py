@@ -31,6 +31,8 @@ class Plan:
     repeats: int
     battles: int = 110
     chats: int = 16
+    programs: int = 8
+    """Users of the OpenAI-compatible API."""
     first: int = 1
     """The repeat to begin with: one that went wrong can be seen again alone."""
     kinds: Sequence[Sequence[str]] | None = None
@@ -105,7 +107,7 @@ async def storm(cluster: Cluster, plan: Plan, tell: Callable[[str], None]) -> li
 async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str], chance: random.Random) -> Repeat:
     since = datetime.now(UTC)
     crowd, monkey = Crowd(Door(cluster.gateway_urls, chance)), Monkey(cluster, chance)
-    wave = asyncio.create_task(crowd.wave(plan.battles, plan.chats))
+    wave = asyncio.create_task(crowd.wave(battles=plan.battles, chats=plan.chats, programs=plan.programs))
     try:
         await asyncio.sleep(_WARM_S + chance.uniform(0.0, 1.5))
         live = sum(not watch.ended(1) for watch in {watch.conversation: watch for watch in crowd.watches}.values())
@@ -125,6 +127,9 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
     checks.check_ledger(ledger)
     checks.check_watches(ledger, crowd.watches)
     checks.check_chats(ledger, crowd.people)
+    for person in crowd.people:
+        for completion in person.completions:
+            completion.check()
     await checks.check_repeats(crowd)
     assert (await checks.read_ledger(cluster, since)).ends == ledger.ends, "asking again has started something"
     await checks.settled(cluster)
