@@ -22,8 +22,9 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 async def add_restored_vote(database: Database) -> None:
-    """A vote as `pg_restore` leaves it: with the number of a transaction that this server has not reached."""
+    """A vote and a forfeit as `pg_restore` leaves them: of a transaction that this server has not reached."""
     battle, person = uuid4(), uuid4()
+    lost = uuid4()
     async with database.transaction() as connection:
         for name in ("one", "other"):
             await connection.execute(
@@ -33,9 +34,15 @@ async def add_restored_vote(database: Database) -> None:
             )
         await connection.execute(
             "insert into conversations (id, kind, person, contestant_a, contestant_b) "
-            "values ($1, 'battle', $2, 'one', 'other')",
-            battle,
+            "select id, 'battle', $2, 'one', 'other' from unnest($1::uuid[]) as battles (id)",
+            [battle, lost],
             person,
+        )
+        await connection.execute(
+            "insert into forfeits (conversation, winner, contestant_a, contestant_b, created_at, txid) "
+            f"values ($1, 'b', 'one', 'other', $2, '{FAR_AHEAD}'::xid8)",
+            lost,
+            datetime(2026, 1, 2, tzinfo=UTC),
         )
         await connection.execute(
             "insert into votes (receipt, conversation, person, winner, contestant_a, contestant_b, created_at, txid) "
@@ -55,5 +62,5 @@ async def test_restored_votes_are_seen_once_after_a_migration(database: Database
     await migrate(database_url)
 
     first = await votes.votes_after(None)
-    assert [vote.contestant_a for vote in first.votes] == ["one"]
+    assert [(vote.contestant_a, vote.forfeit) for vote in first.votes] == [("one", False), ("one", True)]
     assert not (await votes.votes_after(first.cursor)).votes
