@@ -99,7 +99,7 @@ async def test_a_prefix_is_worth_a_wait_within_bounds(fleet: Fleet) -> None:
     assert (server_of(third), third.holds_prefix) == (other, False)
     assert (await fleet.outstanding())[other] == 200
     # Now the other one has it.
-    (fourth,) = await gateway.reserve([job(cached=0, prefix="talk")])
+    (fourth,) = await gateway.reserve([job(cached=1, prefix="talk")])
     assert server_of(fourth) == other
 
 
@@ -110,11 +110,22 @@ async def test_a_prefix_keeps_its_replica_while_that_is_less_than_twice_as_busy(
     (other,) = await gateway.reserve([job(output=500)])
     assert other.replica != first.replica
     # 9 s against 5 s.
-    (second,) = await gateway.reserve([job(output=200, prefix="talk")])
+    (second,) = await gateway.reserve([job(output=200, cached=1, prefix="talk")])
     assert second.replica == first.replica
     # 11 s against 5 s.
-    (third,) = await gateway.reserve([job(output=200, prefix="talk")])
+    (third,) = await gateway.reserve([job(output=200, cached=1, prefix="talk")])
     assert third.replica == other.replica
+
+
+async def test_a_first_turn_is_noted_and_goes_where_there_is_least_to_do(fleet: Fleet) -> None:
+    await fleet.runner("runner", report("one"), report("two"))
+    gateway = fleet.executor("gateway")
+    (first,) = await gateway.reserve([job(prefix="hello")])
+    (second,) = await gateway.reserve([job(prefix="hello")])
+    assert second.replica != first.replica
+    await gateway.release([first.job.ref])
+    (third,) = await gateway.reserve([job(cached=1, prefix="hello")])
+    assert third.replica == second.replica, "where the last of them was, although the other one is idle"
 
 
 async def test_the_note_of_a_prefix_goes_away_in_time(fleet: Fleet) -> None:
@@ -130,7 +141,7 @@ async def test_a_replica_to_avoid_is_used_only_where_there_is_no_other(fleet: Fl
         (placed,) = await gateway.reserve([job(output=9000, avoid=("north@one", "north@two"))])
         assert server_of(placed) == "three"
     (placed,) = await gateway.reserve([job(avoid=("north@three",), prefix="talk")])
-    (again,) = await gateway.reserve([job(avoid=(placed.replica,), prefix="talk")])
+    (again,) = await gateway.reserve([job(avoid=(placed.replica,), cached=1, prefix="talk")])
     assert again.replica != placed.replica, "a prefix is no reason to go where it has just failed"
     (placed,) = await gateway.reserve([job(avoid=("north@one", "north@two", "north@three", "north@gone"))])
     assert server_of(placed) in {"one", "two"}
@@ -142,7 +153,7 @@ async def test_one_that_failed_too_often_is_used_when_it_is_the_last(fleet: Flee
     while server_of((await gateway.reserve([job(output=1, prefix="talk")]))[0]) != "bad":
         await fleet.redis.delete(f"{fleet.prefix}:prefix:talk")
     await runner.beat(Beat((report("good"), report("bad", EngineState.EJECTED))))
-    assert server_of((await gateway.reserve([job(output=90_000, prefix="talk")]))[0]) == "good"
+    assert server_of((await gateway.reserve([job(output=90_000, cached=1, prefix="talk")]))[0]) == "good"
     assert server_of((await gateway.reserve([job()]))[0]) == "good"
     await runner.beat(Beat((report("good", EngineState.EJECTED), report("bad", EngineState.EJECTED))))
     assert server_of((await gateway.reserve([job()]))[0]) == "bad"
@@ -308,7 +319,7 @@ async def test_a_prefix_is_no_reason_to_wait_for_too_long(fleet: Fleet) -> None:
     admission = Admission(arena_share=0, queue_s=0.5)
     gateway = fleet.executor("gateway", admission=admission)
     (first,) = await gateway.reserve([job(output=80, prefix="talk")], client="kim")
-    (second,) = await gateway.reserve([job(output=80, prefix="talk")], client="kim")
+    (second,) = await gateway.reserve([job(output=80, cached=1, prefix="talk")], client="kim")
     assert second.replica != first.replica, "1.6 s are within the gate, but not within the bound"
 
 

@@ -33,9 +33,9 @@ end
 
 local added, added_n = {}, 0
 
--- The replica that has the prefix is worth waiting for, within bounds.
+-- The replica that has the prefix is worth waiting for, within bounds; of a dialogue's first turn there is none to have.
 local function worth(noted, job, least)
-  if not noted or job.avoid[noted] then return false end
+  if not noted or job.cached == 0 or job.avoid[noted] then return false end
   local seconds = call('ZSCORE', key('ranked', job.contestant), noted)
   if not seconds then return false end
   seconds = seconds + (added[noted] or 0)
