@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agon.engines.catalogue import SMOLLM2, built_in
+from agon.engines.catalogue import SMOLLM2, SMOLLM2_Q8, built_in
 from agon.engines.scripted import ScriptedServer
 from agon.engines.weights import WeightStore
 
@@ -16,8 +16,18 @@ async def scripted() -> AsyncIterator[ScriptedServer]:
         yield server
 
 
+def _cached(name: str) -> Path:
+    cache = Path(os.environ.get("AGON_TEST_MODELS") or Path.home() / ".cache" / "agon-tests" / "models")
+    return WeightStore(cache).ensure(built_in(name).weights)
+
+
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
     """The real model, fetched once for all test runs on this machine."""
-    cache = Path(os.environ.get("AGON_TEST_MODELS") or Path.home() / ".cache" / "agon-tests" / "models")
-    return WeightStore(cache).ensure(built_in(SMOLLM2).weights)
+    return _cached(SMOLLM2)
+
+
+@pytest.fixture(scope="session")
+def smollm2_q8() -> Path:
+    """The same model in another precision."""
+    return _cached(SMOLLM2_Q8)

@@ -70,7 +70,7 @@ class AnswerReader:
         """Read an answer that came in one piece."""
         piece = self._take_part(body, "message")
         self.done = True
-        tokens = _count(self._usage, "completion_tokens")
+        tokens = count(self._usage, "completion_tokens")
         return replace(piece, tokens=tokens) if piece and tokens else piece
 
     def finish(self) -> Finish:
@@ -81,17 +81,17 @@ class AnswerReader:
             raise EngineRejected("The engine ended its answer without a word.", code=EMPTY_CODE)
         return Finish(
             self._reason or FinishReason.STOP,
-            prompt_tokens=_count(self._usage, "prompt_tokens"),
-            completion_tokens=_count(self._usage, "completion_tokens"),
+            prompt_tokens=count(self._usage, "prompt_tokens"),
+            completion_tokens=count(self._usage, "completion_tokens"),
             cached_tokens=self._cached(),
-            drafted_tokens=_count(self._timings, "draft_n"),
-            accepted_tokens=_count(self._timings, "draft_n_accepted"),
+            drafted_tokens=count(self._timings, "draft_n"),
+            accepted_tokens=count(self._timings, "draft_n_accepted"),
         )
 
     def _cached(self) -> int | None:
         """As OpenAI says it, else as llama.cpp does."""
-        told = _count(as_object(self._usage.get("prompt_tokens_details")), "cached_tokens")
-        return _count(self._timings, "cache_n") if told is None else told
+        told = count(as_object(self._usage.get("prompt_tokens_details")), "cached_tokens")
+        return count(self._timings, "cache_n") if told is None else told
 
     def _take_part(self, chunk: Mapping[str, object], part: str) -> Piece | None:
         if chunk.get("error") is not None or chunk.get("object") == "error":
@@ -177,6 +177,7 @@ def _logprobs(choice: Mapping[str, object]) -> list[Mapping[str, Any]]:
     return [as_object(one) for one in cast("list[object]", content)] if isinstance(content, list) else []
 
 
-def _count(usage: Mapping[str, object], key: str) -> int | None:
+def count(usage: Mapping[str, object], key: str) -> int | None:
+    """Return a number of tokens that an engine tells, or None."""
     value = usage.get(key)
     return value if isinstance(value, int) and value >= 0 else None

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, Callable
 
 from agon.core.errors import EngineUnreachable
 from agon.core.generation import Finish, GenerationRequest, Piece
-from agon.engines.llamacpp import LlamaCppEngine, LlamaCppOptions
+from agon.engines.llamacpp import LlamaCppEngine
+from agon.engines.llamacpp_options import LlamaCppOptions
 from agon.engines.progress import Progress, in_words
 from agon.engines.sources import Weights
 from agon.engines.weights import WeightStore

@@ -7,19 +7,16 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from agon.core.errors import EngineError, EngineRejected, EngineTimeout, EngineUnreachable
 from agon.core.generation import BUSY_CODE, Finish, FinishReason, GenerationRequest, Message, Piece, Sampling
-from agon.engines.answer import AnswerReader, as_object, error_detail
-from agon.engines.gguf_header import read_header
+from agon.engines.answer import AnswerReader, as_object, count, error_detail
+from agon.engines.chat_body import chat_body
+from agon.engines.llamacpp_options import LlamaCppOptions, fit
 from agon.engines.llamacpp_server import LlamaCppServer, load
-from agon.engines.memory import available_bytes, give_back_memory, needed_bytes
-
-SYSTEM_PROMPT = "You are a helpful assistant. Answer clearly and to the point."
-"""Given where a conversation has none: some templates would otherwise introduce the model by its name."""
+from agon.engines.memory import available_bytes, give_back_memory
 
 _WARM_UP = GenerationRequest((Message("user", "Say hello."),), Sampling(max_tokens=8), seed=0)
 _T = TypeVar("_T")
@@ -27,31 +24,8 @@ _loading = threading.Lock()
 """One load at a time: each checks the memory that the one before has left, and they would only slow each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class LlamaCppOptions:
-    """Chosen by measurement so that two small models fight three battles at once on two cores."""
-
-    n_threads: int = 1
-    """One an engine on a small machine: more wait for each other whenever the cores have other work."""
-    n_parallel: int = 2
-    """Answers at a time."""
-    n_ctx_per_slot: int = 2048
-    n_batch: int = 32
-    """Tokens of a prompt read between two looks at whether the answer is still wanted."""
-    max_seconds: float = 12.0
-    """Time budget of one answer, from when it gets a slot; what is there by then is the answer."""
-    min_speaking_seconds: float = 3.0
-    """What an answer gets after its first token though its budget is spent: three words are nothing to vote on."""
-    first_token_seconds: float = 30.0
-    max_wait_seconds: float = 30.0
-    """How long a slot is waited for before the engine says that it is busy."""
-    system_prompt: str = SYSTEM_PROMPT
-
-    @classmethod
-    def for_machine(cls, *, cores: int, engines: int) -> "LlamaCppOptions":
-        """Share a machine's cores out over the engines that run on it at the same time."""
-        threads = min(8, max(1, cores // max(1, engines)))
-        return cls(n_threads=threads, max_seconds=cls().max_seconds if cores <= 4 else 30.0)
+_KEPT_BACK = frozenset({"n", "n_cmpl", "n_predict", "id_slot", "cache_prompt", "n_probs", "timings_per_token", "lora"})
+"""Fields of llama.cpp's own that would get round a limit, or into another conversation's slot."""
 
 
 class LlamaCppEngine:
@@ -88,29 +62,15 @@ class LlamaCppEngine:
             await asyncio.to_thread(self._unload, held)
 
     def _load(self) -> LlamaCppServer:
-        options = self._options
         with _loading:
-            header = read_header(self._path)
-            if not header.chat_template:
+            found, available = fit(self._path, self._options), available_bytes()
+            if found.needed_bytes > available:
                 raise EngineRejected(
-                    f"{self._path} carries no chat template: it is no model to talk to; choose an instruct model.",
-                    code="engine_no_chat_template",
-                )
-            ctx = options.n_ctx_per_slot * options.n_parallel
-            needed, available = needed_bytes(header, ctx=ctx, batch=options.n_batch), available_bytes()
-            if needed > available:
-                raise EngineRejected(
-                    f"{self._name} needs about {needed >> 20} MiB of memory and {available >> 20} MiB are free: "
-                    "close other programs, give this machine more memory, or run fewer or smaller models.",
+                    f"{self._name} needs about {found.needed_bytes >> 20} MiB of memory and {available >> 20} MiB are "
+                    "free: close other programs, give this machine more memory, or run fewer or smaller models.",
                     code="not_enough_memory",
                 )
-            return load(
-                self._path,
-                n_threads=options.n_threads,
-                n_parallel=options.n_parallel,
-                n_ctx=ctx,
-                n_batch=options.n_batch,
-            )
+            return load(self._path, self._options, n_batch=found.n_batch)
 
     def _unload(self, held: list[LlamaCppServer]) -> None:
         self._threads.shutdown(wait=True)
@@ -119,7 +79,7 @@ class LlamaCppEngine:
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[Piece | Finish, None]:
         run = await self._start(request)
-        reader = AnswerReader()
+        reader = AnswerReader(begun=bool(request.said))
         try:
             while (chunk := await run.next_chunk()) is not None:
                 piece = reader.take_chunk(_checked(chunk))
@@ -133,7 +93,7 @@ class LlamaCppEngine:
         if run.expired and not reader.ended:
             if not reader.started:
                 raise EngineTimeout(f"{self._name} said nothing within {run.age_s():.0f} s.")
-            yield Finish(FinishReason.LENGTH, run.prompt_tokens, run.pieces)
+            yield Finish(FinishReason.LENGTH, run.prompt_tokens, run.pieces, run.cached_tokens)
         else:
             yield reader.finish()
 
@@ -168,21 +128,9 @@ class LlamaCppEngine:
         messages = request.messages
         if not any(message.role == "system" for message in messages):
             messages = (Message("system", self._options.system_prompt), *messages)
-        sampling = request.sampling
-        body: dict[str, object] = {
-            "messages": [{"role": message.role, "content": message.content} for message in messages],
-            "max_tokens": sampling.max_tokens,
-            "seed": request.seed,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            # A chunk a batch of the prompt, which is the only time to cancel while it is being read.
-            "return_progress": True,
-        }
-        if sampling.temperature is not None:
-            body["temperature"] = sampling.temperature
-        if sampling.top_p is not None:
-            body["top_p"] = sampling.top_p
-        return body
+        # A chunk a batch of the prompt, which is the only time to cancel while it is being read.
+        body = chat_body(request, messages) | {"return_progress": True}
+        return {name: value for name, value in body.items() if name not in _KEPT_BACK}
 
 
 class _Run:
@@ -199,6 +147,7 @@ class _Run:
         self._on_end = on_end
         self.pieces = 0
         self.prompt_tokens: int | None = None
+        self.cached_tokens: int | None = None
         self.expired = False
 
     def stop(self) -> None:
@@ -225,8 +174,9 @@ class _Run:
             return None
         if isinstance(item, EngineError):
             raise item
-        if item is not None and (total := as_object(item.get("prompt_progress")).get("total")):
-            self.prompt_tokens = total if isinstance(total, int) else None
+        if item is not None and (progress := as_object(item.get("prompt_progress"))):
+            self.prompt_tokens = count(progress, "total")
+            self.cached_tokens = count(progress, "cache")
         return item
 
     def work(self, server: LlamaCppServer, body: Mapping[str, object]) -> None:
