@@ -1,6 +1,7 @@
 """What must be true once a wave is over, whatever happened to the processes meanwhile."""
 
 import asyncio
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ async def settled(cluster: Cluster) -> None:
     """Nothing is pending, no engine writes, nothing is counted."""
     await until(lambda: _nothing_pending(cluster), "no answer is pending", SETTLE_S)
     await until(lambda: _engines_idle(cluster), "the engines are idle", SETTLE_S)
+    await until(lambda: _streams_closed(cluster), "the gateways have no stream open", SETTLE_S)
     try:
         await until(lambda: _nothing_left(cluster), "nothing is left in Valkey", SETTLE_S)
     except AssertionError as error:
@@ -60,6 +62,20 @@ async def _nothing_pending(cluster: Cluster) -> bool:
 
 async def _engines_idle(cluster: Cluster) -> bool:
     return await cluster.active() == 0
+
+
+async def _streams_closed(cluster: Cluster) -> bool:
+    try:
+        return all([await _open_streams(url) == 0 for url in cluster.gateway_urls])
+    except aiohttp.ClientError:
+        return False  # It was killed, and is still starting.
+
+
+async def _open_streams(url: str) -> float:
+    async with aiohttp.ClientSession() as http, http.get(f"{url}/metrics") as response:
+        found = re.search(r"^arena_streams_open (\S+)$", await response.text(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
 
 
 async def _nothing_left(cluster: Cluster) -> bool:

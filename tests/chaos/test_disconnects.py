@@ -97,7 +97,7 @@ async def test_a_client_that_leaves_frees_its_places(cluster: Cluster, way: str,
     speaks = when != "before the first token"
     await cluster.script(**SLOW, first_token_delay_s=0 if speaks else 20)
     freed_s = await leave(cluster, client, many=many, answers=many * answers, speaks=speaks)
-    print(f"{way}, {when}: {many} left, and their places were free after {freed_s:.2f} s (aim: {AIM_S} s)")
+    print(f"{way}, {when}: {many} left, and their places were free after {freed_s:.2f} s (aim: {AIM_S} s)")  # noqa: T201
     assert freed_s < MERCY_S
     await checks.settled(cluster)
 
