@@ -153,6 +153,9 @@ def _codes_at(node: ast.AST) -> Iterator[str]:
         case ast.Assign(targets=[ast.Name(id="_HTTP_CODES")], value=ast.Dict(values=values)):
             for value in values:
                 yield from _texts(value)
+        case ast.Assign(targets=[ast.Name(id="_REFUSALS")], value=ast.Dict(keys=keys)):
+            for key in keys:
+                yield from () if key is None else _texts(key)
         case ast.Dict(keys=keys, values=values):
             for key, value in zip(keys, values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "code":

@@ -27,6 +27,8 @@ NOT_FOR_PAGES = {
     "contestant_not_found",
     "database_too_new",
     "error",
+    "invalid_api_key",
+    "model_not_found",
     "not_ready",
     "receipt_not_found",
     "unreadable",
@@ -42,7 +44,7 @@ def _raised() -> set[str]:
     files = [path for room in rooms for path in (SOURCE / room).rglob("*.py")]
     text = "\n".join(path.read_text() for path in files)
     named = set(re.findall(r'\bcode ?= ?"(\w+)"', text)) | set(re.findall(r'"code": "(\w+)"', text))
-    chosen = {"missing_field", "method_not_allowed", "http_error"}
+    chosen = {"missing_field", "method_not_allowed", "http_error", "client_limit", "arena_limit"}
     assert all(f'"{code}"' in text for code in chosen)
     return named | chosen | {kind.default_code for kind in _kinds(AgonError)}
 

@@ -19,6 +19,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   already_voted: { en: null, zh: '此对战已经投过票。' },
   answer_not_failed: { en: null, zh: '只有已停止或失败的回答可以重新生成。' },
   answers_incomplete: { en: null, zh: '所有回答都完成之后，才能继续或投票。' },
+  arena_limit: { en: null, zh: '竞技场已达到负载上限，请稍后重试。' },
   battle_forfeited: { en: null, zh: '此对战已因一方超时判负而结束，请开始新的对战。' },
   battle_not_found: { en: null, zh: '此对战不存在，或属于他人。' },
   battle_void: { en: null, zh: '此对战不计入结果，请开始新的对战。' },
@@ -28,6 +29,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   body_too_large: { en: null, zh: '发送的内容过大。' },
   bus_unavailable: { en: null, zh: '竞技场的消息服务暂时无法访问，请稍后重试。' },
   busy: { en: null, zh: '竞技场正忙，请稍后重试。' },
+  client_limit: { en: null, zh: '您最近的请求过多，请稍后重试。' },
   conflict: { en: null, zh: '当前状态不允许此操作。' },
   conversation_not_found: {
     en: 'This conversation does not exist, or belongs to someone else.',
@@ -75,7 +77,7 @@ export const VOIDS: Readonly<Record<VoidCause, Words>> = {
 }
 
 /** Why an answer has not begun: the gateway knows how far the model is, a translation only that it is not there yet. */
-export const WAITING: Words = { en: null, zh: '模型尚未就绪，稍后即会回答。' }
+export const WAITING: Words = { en: null, zh: '正在加载模型，请稍候。' }
 
 function said(words: Words | undefined, sentence: string): string {
   return words?.[language.locale] ?? sentence
