@@ -63,6 +63,20 @@ def run(plan: Plan) -> Found:
     return parse(ran.stdout)
 
 
+def agon(arena: Arena, engines: Sequence[int]) -> System:
+    """One gateway; the runner beside it says which servers are up, and the stores count the turns."""
+    arena.configure(configuration(engines))
+    for process in ("runner", "gateway"):
+        arena.run(process)
+    return System("Agon", [arena.port], ["gateway", "runner", "valkey", "postgres"])
+
+
+def configuration(engines: Sequence[int], *lines: str) -> str:
+    urls = ", ".join(f'"http://{HOST}:{port}/v1"' for port in engines)
+    contestant = f'[[contestants]]\nname = "{MODEL}"\nurls = [{urls}]\nmax_concurrent = 1024\n'
+    return "\n".join(["default_models = false", *lines, contestant])
+
+
 # The peers. One process each, as Agon's gateway is one; nothing logged for a request, nothing kept, nothing retried.
 
 
