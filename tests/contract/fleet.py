@@ -105,7 +105,8 @@ class Fleet:
 
     async def keys(self) -> set[str]:
         cut = len(self.prefix) + 1
-        return {key[cut:] async for key in self.redis.scan_iter(match=f"{self.prefix}:*", count=1000)}
+        redis: Any = self.redis
+        return {key[cut:] async for key in redis.scan_iter(match=f"{self.prefix}:*", count=1000)}
 
     async def lose_everything(self) -> None:
         for key in await self.keys():

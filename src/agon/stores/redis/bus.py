@@ -21,6 +21,7 @@ from agon.stores.redis.codec import (
     encode_status,
 )
 from agon.stores.redis.hub import StreamHub, by_stream
+from agon.stores.redis.wire import Wire
 
 _GROUP = "runners"
 _QUEUED = "queued"
@@ -46,6 +47,7 @@ class RedisBus:
     """`Bus` on Redis. `runner` names this process as a consumer of queues."""
 
     def __init__(self, url: str, *, prefix: str = "agon", runner: str = "none") -> None:
+        self._wire = Wire(url)
         self._client = connect(url)
         self._blocking = connect(url, blocking=True)
         self._keys = Keys(prefix)
@@ -54,6 +56,7 @@ class RedisBus:
 
     async def close(self) -> None:
         await self._hub.close()
+        await self._wire.close()
         await self._client.aclose()
         await self._blocking.aclose()
 
@@ -115,19 +118,18 @@ class RedisBus:
 
     async def append(self, conversation: UUID, event: Event) -> None:
         key = self._keys.stream(conversation)
-        pipe: Any = self._client.pipeline(transaction=False)
-        pipe.xadd(key, {"d": encode_event(event)})
-        if not isinstance(event, Packet) or event.offset == 0:
-            # At an answer's start and end: with every packet it would be half of all the work here.
-            pipe.expire(key, _STREAM_TTL_S)
+        add = ("XADD", key, "*", "d", encode_event(event))
         with translated():
-            await pipe.execute()
+            if not isinstance(event, Packet) or event.offset == 0:
+                # At an answer's start and end: with every packet it would be half of all the work here.
+                await self._wire.several(add, ("EXPIRE", key, _STREAM_TTL_S))
+            else:
+                await self._wire.call(*add)
 
     async def said(self, ref: AnswerRef) -> Said:
         with translated():
-            client: Any = self._client
-            entries: Any = await client.xrange(self._keys.stream(ref.conversation))
-        return said_in((decode_event(fields["d"]) for _, fields in entries), ref.turn, ref.side)
+            entries: Any = await self._wire.call("XRANGE", self._keys.stream(ref.conversation), "-", "+")
+        return said_in((decode_event(fields[1]) for _, fields in entries), ref.turn, ref.side)
 
     async def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
         async with aclosing(self._hub.watch(self._keys.stream(conversation), _QUIET_S)) as entries:

@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from agon.core.errors import Unavailable
 from agon.core.placement import AnswerRef
+from agon.stores.redis.wire import RefusedError
 
 Client = Redis
 
@@ -19,7 +20,7 @@ Client = Redis
 def translated() -> Generator[None]:
     try:
         yield
-    except (RedisError, OSError, TimeoutError) as error:
+    except (RedisError, RefusedError, OSError, TimeoutError) as error:
         raise Unavailable("The bus cannot be reached; try again in a moment.", code="bus_unavailable") from error
 
 

@@ -1,12 +1,11 @@
 """Which replica has which turn, counted in Redis by scripts that each change everything in one step."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from random import SystemRandom
 from typing import Any
 from uuid import UUID
-
-from redis.exceptions import NoScriptError
 
 from agon.core.contestants import EngineState
 from agon.core.errors import Busy, Unavailable
@@ -21,12 +20,13 @@ from agon.core.placement import (
     ReplicaReport,
     ReplicaStatus,
 )
-from agon.stores.redis.client import Keys, connect, translated
-from agon.stores.redis.hub import by_stream
+from agon.stores.redis.client import Keys, translated
 from agon.stores.redis.jobs import decode_job, decode_turn, encode_job, encode_turn
 from agon.stores.redis.scripts import script
+from agon.stores.redis.wire import RefusedError, Wire, Word
 
 _SEED_S = 30 * 60
+_LONGEST_WAIT_S = 5.0
 _TAKEN_AT_ONCE = 256
 _REAPED_AT_ONCE = 1000
 _READ_AT_ONCE = 500
@@ -58,8 +58,8 @@ class RedisDispatch:
         clock_s: Callable[[], float] | None = None,
         chance: Callable[[], int] | None = None,
     ) -> None:
-        self._client = connect(url)
-        self._blocking = connect(url, blocking=True)
+        self._wire = Wire(url)
+        self._waiting = Wire(url, timeout_s=_LONGEST_WAIT_S + 3.0)
         self._keys = Keys(prefix)
         self._executor = executor
         self._admission = admission or Admission()
@@ -74,14 +74,14 @@ class RedisDispatch:
         self._seized: set[AnswerRef] = set()
 
     async def close(self) -> None:
-        await self._client.aclose()
-        await self._blocking.aclose()
+        await self._wire.close()
+        await self._waiting.close()
 
     async def reserve(self, jobs: Sequence[Job], *, client: str | None = None) -> Sequence[Placement]:
         if not jobs:
             return []
         admission, balance = self._admission, self._balance
-        words: list[Any] = [self._beat, self._now(), self._alive_ms, self._chance()]
+        words: list[Word] = [self._beat, self._now(), self._alive_ms, self._chance()]
         words += [balance.gate_s, balance.gate_ratio, balance.prefix_s, client or ""]
         words += [admission.client_tokens_per_s, admission.client_burst_tokens]
         words += [admission.arena_share, admission.arena_burst_s, admission.queue_s]
@@ -89,7 +89,7 @@ class RedisDispatch:
             self._gone.pop(job.ref, None)
             words += [encode_turn(job.ref), job.ref.contestant, job.cost.prompt, job.cost.output, job.cost.cached]
             words += [job.prefix or "", "".join(f"{each}\n" for each in job.avoid), encode_job(job)]
-        verdict, *answer = await self._call("reserve", words)
+        verdict, *answer = await self._reserve(jobs, words)
         if verdict == "not_ready":
             raise _not_ready(answer[0])
         if verdict != "ok":
@@ -100,7 +100,7 @@ class RedisDispatch:
     async def send(self, placements: Sequence[Placement]) -> None:
         if not placements:
             return
-        words: list[Any] = [self._now(), self._chance()]
+        words: list[Word] = [self._now(), self._chance()]
         for placement in placements:
             job = placement.job
             self._gone[job.ref] = self._beat
@@ -112,17 +112,16 @@ class RedisDispatch:
 
     async def take(self, wait_s: float) -> Sequence[Placement]:
         inbox = self._keys.inbox(self._executor)
-        block = max(1, int(wait_s * 1000)) if wait_s > 0 else None
+        block_ms = int(min(wait_s, _LONGEST_WAIT_S) * 1000)
+        block: list[Word] = ["BLOCK", block_ms] if block_ms > 0 else []
         with translated():
             # Always from the start: what is taken is removed, and what is not must be seen again.
-            reader: Any = self._blocking
-            replies: Any = await reader.xread({inbox: "0"}, count=_TAKEN_AT_ONCE, block=block)
-        words: list[Any] = [self._beat]
-        for _, entries in by_stream(replies):
-            for entry, fields in entries:
-                words += [entry, fields["r"]]
-        if len(words) == 1:
+            found = await self._waiting.call("XREAD", "COUNT", _TAKEN_AT_ONCE, *block, "STREAMS", inbox, "0")
+        if not found:
             return []
+        words: list[Word] = [self._beat]
+        for entry, fields in found[0][1]:
+            words += [entry, fields[1]]
         taken = await self._call("take", words)
         placements: list[Placement] = []
         for turn, replica, cached, text in zip(*[iter(taken)] * 4, strict=True):
@@ -136,7 +135,7 @@ class RedisDispatch:
             await self._call("speak", [encode_turn(ref) for ref in refs])
 
     async def release(self, refs: Sequence[AnswerRef], *, wrote: Mapping[AnswerRef, int] | None = None) -> None:
-        words: list[Any] = []
+        words: list[Word] = []
         for ref in refs:
             self._gone[ref] = self._beat
             self._seized.discard(ref)
@@ -147,7 +146,7 @@ class RedisDispatch:
     async def beat(self, beat: Beat) -> None:
         self._beat += 1
         balance = self._balance
-        words: list[Any] = [self._beat, self._now(), self._alive_ms, balance.cold_penalty_s]
+        words: list[Word] = [self._beat, self._now(), self._alive_ms, balance.cold_penalty_s]
         words += [balance.default_tokens_per_s, balance.window_s, len(beat.replicas)]
         for report in beat.replicas:
             words += _report_words(report)
@@ -184,21 +183,16 @@ class RedisDispatch:
     async def seed(self, conversation: UUID, turn: int, proposal: int) -> int:
         key = self._keys.seed(conversation, turn)
         with translated():
-            client: Any = self._client
-            before = await client.set(key, proposal, nx=True, get=True, ex=_SEED_S)
+            before = await self._wire.call("SET", key, proposal, "NX", "GET", "EX", _SEED_S)
         return proposal if before is None else int(before)
 
     async def replicas(self) -> Sequence[ReplicaStatus]:
-        client: Any = self._client
         found: list[ReplicaStatus] = []
         with translated():
-            ids = sorted(await client.smembers(self._keys.replicas))
+            ids = sorted(await self._wire.call("SMEMBERS", self._keys.replicas))
             for start in range(0, len(ids), _READ_AT_ONCE):
                 some = ids[start : start + _READ_AT_ONCE]
-                pipe = client.pipeline(transaction=False)
-                for each in some:
-                    pipe.hmget(self._keys.replica(each), _SHOWN)
-                replies = await pipe.execute()
+                replies = await self._wire.several(*(("HMGET", self._keys.replica(each), *_SHOWN) for each in some))
                 found += [_status(each, *fields) for each, fields in zip(some, replies, strict=True) if fields[1]]
         served = [replica for replica in found if replica.state is not EngineState.UNKNOWN]
         return sorted(served, key=lambda replica: (replica.contestant, replica.id))
@@ -206,18 +200,28 @@ class RedisDispatch:
     def _now(self) -> str:
         return "" if self._clock_s is None else str(int(self._clock_s() * 1000))
 
-    async def _call(self, name: str, words: Sequence[Any]) -> Any:
+    async def _reserve(self, jobs: Sequence[Job], words: Sequence[Word]) -> Any:
+        try:
+            return await self._call("reserve", words)
+        except asyncio.CancelledError:
+            # Redis may have counted them already, or will in a moment; this follows on the same connection.
+            ended: list[Word] = [word for job in jobs for word in (encode_turn(job.ref), job.ref.contestant, "")]
+            self._wire.post("EVAL", script("release").text, 0, self._keys.prefix, self._executor, *ended)
+            raise
+
+    async def _call(self, name: str, words: Sequence[Word]) -> Any:
         wanted = script(name)
-        client: Any = self._client
         with translated():
             try:
-                return await client.evalsha(wanted.digest, 0, self._keys.prefix, self._executor, *words)
-            except NoScriptError:
-                return await client.eval(wanted.text, 0, self._keys.prefix, self._executor, *words)
+                return await self._wire.call("EVALSHA", wanted.digest, 0, self._keys.prefix, self._executor, *words)
+            except RefusedError as error:
+                if error.code != "NOSCRIPT":
+                    raise
+                return await self._wire.call("EVAL", wanted.text, 0, self._keys.prefix, self._executor, *words)
 
 
 def _report_words(report: ReplicaReport) -> list[Any]:
-    words: list[Any] = [report.id, report.contestant, report.url or "", report.state.value, report.detail]
+    words: list[Word] = [report.id, report.contestant, report.url or "", report.state.value, report.detail]
     return [*words, report.capacity, report.active, report.tokens, report.stream_s, max(0, report.foreign)]
 
 
