@@ -1,6 +1,6 @@
--- Which replica of a contestant has the least to do; for the scripts that place turns.
+-- Which replica of a contestant a turn waits least at; for the scripts that place turns.
 
--- The least busy replica that is not avoided, and its seconds of work; one that is avoided if there is no other.
+-- The least busy replica that is not avoided, and the seconds a turn waits there; one that is avoided if there is no other.
 -- `added` holds the seconds that this very call has put on some replicas already, `added_n` how many those are.
 local function least_busy(contestant, avoid, avoid_n, added, added_n)
   local ranked = key('ranked', contestant)

@@ -1,6 +1,6 @@
 -- What the scripts of dispatch have in common. ARGV[1] is the prefix of every key, ARGV[2] the executor that calls.
 --
--- ranked:{contestant}  zset    replica -> seconds of work there, with its penalty: all that may be given turns
+-- ranked:{contestant}  zset    replica -> seconds a turn waits there, with its penalty: all that may be given turns
 -- speeds:{contestant}  zset    replica -> measured tokens per second of one of its streams
 -- learned:{contestant} hash    estimated and written tokens of late turns, both fading
 -- replica:{id}         hash    contestant url state detail capacity active turns tokens foreign speed rate penalty
@@ -75,11 +75,18 @@ local function forget(id, contestant)
   end
 end
 
+-- How long a further turn waits there for a place. Ranked by all seconds of work instead, a full replica with short
+-- turns would come before one that has long turns and a place to spare. Among those with places a stream is fastest
+-- where the fewest write, and after that where the least is left to write.
+local FOREIGN_TURN, FILL, REST = 100, 5, 0.02
+
 local function rescore(id)
-  local f = call('HMGET', key('replica', id), 'contestant', 'tokens', 'foreign', 'rate', 'penalty', 'turns', 'state')
+  local f = call('HMGET', key('replica', id), 'contestant', 'tokens', 'foreign', 'rate', 'penalty', 'turns', 'state',
+    'capacity')
   if f[5] then
-    local seconds = ((f[2] or 0) + (f[3] or 0)) / f[4] + f[5]
-    call('ZADD', key('ranked', f[1]), seconds, id)
+    local tokens, turns = (f[2] or 0) + (f[3] or 0), (f[6] or 0) + (f[3] or 0) / FOREIGN_TURN
+    local before = math.max(0, turns + 1 - (f[8] or 1)) / (turns + 1)
+    call('ZADD', key('ranked', f[1]), (tokens * (before + REST) + FILL * turns) / f[4] + f[5], id)
   elseif not f[7] and tonumber(f[6] or 0) == 0 then
     forget(id, f[1])
   end
