@@ -92,21 +92,22 @@ local function rescore(id)
   end
 end
 
+-- Adds to the share that an executor has of what is held on a replica.
+local function bump_share(replica, holder, tokens, turns)
+  if turns ~= 0 and call('HINCRBY', replica, 'n:' .. holder, turns) == 0 then
+    call('HDEL', replica, 'n:' .. holder, 't:' .. holder)
+  else
+    call('HINCRBY', replica, 't:' .. holder, tokens)
+  end
+end
+
 -- Adds to what an executor holds on a replica.
 local function bump(id, holder, tokens, turns)
   if id == '' then return end
   local replica = key('replica', id)
+  bump_share(replica, holder, tokens, turns)
   call('HINCRBY', replica, 'tokens', tokens)
-  if turns ~= 0 then
-    call('HINCRBY', replica, 'turns', turns)
-    if call('HINCRBY', replica, 'n:' .. holder, turns) == 0 then
-      call('HDEL', replica, 'n:' .. holder, 't:' .. holder)
-    else
-      call('HINCRBY', replica, 't:' .. holder, tokens)
-    end
-  else
-    call('HINCRBY', replica, 't:' .. holder, tokens)
-  end
+  if turns ~= 0 then call('HINCRBY', replica, 'turns', turns) end
   rescore(id)
 end
 

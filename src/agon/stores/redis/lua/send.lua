@@ -35,33 +35,49 @@ local function destination(contestant, id)
   end
 end
 
+-- The hold of a turn that is the caller's to send, and whether it is counted.
 local function hold_of(at)
   local ref = ARGV[at]
   local turn = call('GET', key('turn', ref))
   if turn then
     if owner_and_job(turn) ~= executor then return nil end
-    local hold = uncount(executor, ref)
-    if hold then return hold end
+    local text = call('HGET', key('holds', executor), ref)
+    if text then return parse(text), true end
   elseif call('EXISTS', key('given', ref)) == 1 then
     return nil
   end
   local prompt, output = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  return {prompt = prompt, output = output, estimate = prompt + output, id = ARGV[at + 2]}
+  return {prompt = prompt, output = output, estimate = prompt + output, id = ARGV[at + 2]}, false
+end
+
+-- On the same replica only its shares change.
+local function hand_over(ref, hold, runner, job)
+  local replica, tokens = key('replica', hold.id), hold.prompt + hold.output
+  call('HDEL', key('holds', executor), ref)
+  bump_share(replica, executor, -tokens, -1)
+  call('HSET', key('holds', runner), ref, format(hold))
+  call('SET', key('turn', ref), runner .. '\n' .. job, 'EX', TURN_S)
+  bump_share(replica, runner, tokens, 1)
 end
 
 local stranded = {}
 for at = 5, #ARGV, 6 do
-  local ref = ARGV[at]
-  local hold = hold_of(at)
+  local ref, job = ARGV[at], ARGV[at + 5]
+  local hold, counted = hold_of(at)
   if hold then
     local id, runner = destination(ARGV[at + 1], hold.id)
     if id then
-      hold.id = id
       hold.mark = call('XADD', key('inbox', runner), '*', 'r', ref)
       call('EXPIRE', key('inbox', runner), INBOX_S)
-      count(runner, ref, hold, ARGV[at + 5])
     else
       stranded[#stranded + 1] = ref
+    end
+    if counted and id == hold.id then
+      hand_over(ref, hold, runner, job)
+    else
+      if counted then uncount(executor, ref) end
+      hold.id = id
+      if id then count(runner, ref, hold, job) end
     end
   end
 end
