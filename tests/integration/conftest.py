@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 import pytest_asyncio
+from tests.integration.openai_stage import OpenAiStage, open_openai_stage
 from tests.integration.stage import Stage, open_stage
 
 
@@ -42,3 +43,19 @@ async def narrow_stage(
     limits = {"prompt_chars": 60, "turns": 2, "body_bytes": 2048, "answer_tokens": 32, "battle_deadline_s": 3.0}
     async with open_stage(database_url, redis_url, folder, prefix="narrow", limits=limits) as stage:
         yield stage
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def shared_openai_stage(
+    postgres_url: str, migrated_template: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[OpenAiStage]:
+    database_url = await make_database(postgres_url, migrated_template, "openai")
+    folder = tmp_path_factory.mktemp("openai")
+    async with open_openai_stage(database_url, redis_url, folder, prefix="openai", gateways=2) as stage:
+        yield stage
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def openai_stage(shared_openai_stage: OpenAiStage) -> OpenAiStage:
+    await shared_openai_stage.reset()
+    return shared_openai_stage

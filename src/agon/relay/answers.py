@@ -113,10 +113,14 @@ class Stream:
     async def _more(self) -> bytes:
         passage = self._passage
         while not passage.done:
+            if passage.fault is not None:
+                raise passage.fault
             data = await self._exchange.read()
             if not data:
-                passage.finish()
-                break
+                if not passage.pending:
+                    passage.finish()
+                    break
+                data = b"\n\n"
             ready = passage.feed(data)
             self._turn.count(passage)
             if ready:

@@ -19,7 +19,7 @@ from agon.relay.ports import Access, Exchange
 from agon.relay.turns import Turns
 
 BUSY = "engine_busy"
-MAX_WHOLE_BYTES = 32 << 20
+_MAX_WHOLE_BYTES = 32 << 20
 """Of an answer that is not streamed."""
 _MAX_PROBLEM_BYTES = 64 << 10
 _TRIES = 3
@@ -106,10 +106,10 @@ class Direct:
             await _check_status(exchange, target)
             if ask.stream and not exchange.content_type.startswith(b"application/json"):
                 turn = StreamTurn(placement.job.ref, placement.replica, self._turns, self._cooling)
-                stream = Stream(exchange, Passage(target.renaming), turn)
+                stream = Stream(exchange, Passage(target.renaming, target.access.secret), turn)
                 await stream.begin()
                 return stream
-            whole = _checked(await exchange.whole(MAX_WHOLE_BYTES))
+            whole = _checked(await exchange.whole(_MAX_WHOLE_BYTES), target.access.secret)
         except BaseException:
             exchange.close()
             raise
@@ -127,18 +127,18 @@ async def _check_status(exchange: Exchange, target: Target) -> None:
     if exchange.status not in _OWN_FAULT:
         raise await exchange.refused(secret)
     fields = fields_of(await exchange.whole(_MAX_PROBLEM_BYTES))
-    words = fault_in(fields) or str(fields.get("detail") or "The model's server refused the request.")[:300]
+    words = fault_in(fields, secret) or "The model's server refused the request."
     error: object = fields.get("error")
     field = cast("dict[str, Any]", error).get("param") if isinstance(error, dict) else None
-    raise Refused(words.replace(secret, "***") if secret else words, status=exchange.status, field=field)
+    raise Refused(words, status=exchange.status, field=field)
 
 
-def _checked(body: bytes) -> bytes:
+def _checked(body: bytes, secret: str | None) -> bytes:
     """A whole answer. Raises `EngineError` for what is none."""
     if b'"error"' not in body and b'"choices"' in body and body.rstrip().endswith(b"}"):
         return body
     fields = fields_of(body)
-    fault = fault_in(fields)
+    fault = fault_in(fields, secret)
     if fault is not None:
         raise EngineError(f"The engine failed: {fault}")
     if "choices" not in fields:

@@ -38,11 +38,15 @@ class Renaming:
 class Passage:
     """One streamed answer on its way."""
 
-    __slots__ = ("_renaming", "_rest", "done", "ended", "spoke", "tokens", "used")
+    __slots__ = ("_begun", "_renaming", "_rest", "_secret", "done", "ended", "fault", "spoke", "tokens", "used")
 
-    def __init__(self, renaming: Renaming) -> None:
+    def __init__(self, renaming: Renaming, secret: str | None = None) -> None:
         self._renaming = renaming
+        self._secret = secret
         self._rest = b""
+        self._begun = False
+        self.fault: EngineError | None = None
+        """What came instead of the rest of the answer."""
         self.spoke = False
         """The model has begun to answer."""
         self.ended = False
@@ -67,15 +71,22 @@ class Passage:
         else:
             self._rest = b""
         if data:
-            self._look(data)
+            data = data[: self._look(data)]
+            self._begun = True
         return self._renaming.apply(data)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a line has begun that has no end yet."""
+        return bool(self._rest)
 
     def finish(self) -> None:
         """The server's stream is over. Raises `EngineTruncated` if the answer is not."""
         if not self.ended:
             raise EngineTruncated("The engine's stream stopped without saying that the answer is complete.")
 
-    def _look(self, data: bytes) -> None:
+    def _look(self, data: bytes) -> int:
+        """Returns how much of it is good."""
         events = data.count(b"\ndata:") + data.startswith(_DATA)
         if _says_done(data):
             self.done = self.ended = True
@@ -90,20 +101,32 @@ class Passage:
         self.tokens += events
         whole = data.count(b"}\n") or data.count(b"}\r\n")
         if b'"error"' in data or whole != events:
-            for line in data.splitlines():
-                if line.startswith(_DATA):
-                    self._look_closer(line[len(_DATA) :].strip())
+            return self._look_closer(data)
+        return len(data)
 
-    def _look_closer(self, text: bytes) -> None:
+    def _look_closer(self, data: bytes) -> int:
+        good = 0
+        for line in data.splitlines(keepends=True):
+            fault = self._fault_of(line) if line.startswith(_DATA) else None
+            if fault is not None:
+                if not good and not self._begun:
+                    raise fault
+                # Whoever has something of the answer gets what is left of it first.
+                self.fault = fault
+                break
+            good += len(line)
+        return good
+
+    def _fault_of(self, line: bytes) -> EngineError | None:
+        text = line[len(_DATA) :].strip()
         if text == _DONE:
             self.done = self.ended = True
-            return
+            return None
         fields = fields_of(text)
         if not fields:
-            raise EngineRejected("The engine sent something that is not JSON.", code="engine_garbage")
-        fault = fault_in(fields)
-        if fault is not None:
-            raise EngineError(f"The engine failed while it answered: {fault}")
+            return EngineRejected("The engine sent something that is not JSON.", code="engine_garbage")
+        told = fault_in(fields, self._secret)
+        return None if told is None else EngineError(f"The engine failed while it answered: {told}")
 
 
 def _says_done(data: bytes) -> bool:
@@ -117,13 +140,14 @@ def used_tokens(body: bytes) -> int:
     return int(used[-1]) if used else 0
 
 
-def fault_in(fields: Mapping[str, Any]) -> str | None:
-    """What a body says went wrong; `None` if it says nothing of the kind."""
+def fault_in(fields: Mapping[str, Any], secret: str | None) -> str | None:
+    """What a body says went wrong, without the secret in it; `None` if it says nothing of the kind."""
     error = fields.get("error")
     if error is None and fields.get("object") != "error":
         return None
     words: object = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
-    return " ".join(str(words or fields.get("message") or "no reason given").split())[:300]
+    told = " ".join(str(words or fields.get("message") or "no reason given").split())
+    return (told.replace(secret, "***") if secret else told)[:300]
 
 
 def fields_of(text: bytes) -> dict[str, Any]:
