@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from agon.boards.columns import DAY_S, VoteColumns, VoteRows
+from agon.boards.first_tokens import FirstTokens
 from agon.boards.pages import Setting, board_from
 from agon.boards.projections import Projections
 from agon.core.board import Board, ForfeitRule, View
@@ -35,6 +36,7 @@ class LiveBoard:
     ) -> None:
         self._source = votes
         self._contestants = contestants
+        self._first_tokens = FirstTokens(votes, now)
         self._boards = boards
         self._min_battles = min_battles
         self._now = now
@@ -58,7 +60,7 @@ class LiveBoard:
         rows = self.columns.rows()
         self._play(fresh, rows)
         self._published_at = self._now()
-        self.setting = setting_at(self._published_at, present, self._min_battles, await self._source.ttft_medians_ms())
+        self.setting = setting_at(self._published_at, present, self._min_battles, await self._first_tokens.medians_ms())
         self._published = self._board(rows, self.setting)
         self._described = rows.described
         await self._boards.publish(self._published)
