@@ -5,10 +5,8 @@ import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Self
-from urllib.parse import urlsplit
 from uuid import UUID
 
-import hiredis
 from benchmarks.dispatching.fleet import ANY, Fleet, Turns
 
 from agon.core.contestants import EngineState
@@ -16,7 +14,6 @@ from agon.core.conversation import Side
 from agon.core.placement import AnswerRef, Beat, Cost, Job, ReplicaReport
 from agon.dispatch.costs import turn_cost
 from agon.stores.redis.dispatch import RedisDispatch
-from agon.stores.redis.scripts import script
 
 CONTESTANT = "model"
 MOST_TOKENS = 1024
@@ -88,65 +85,6 @@ class OneQueue(_Plain):
         return [ANY] * len(turns)
 
 
-class Pipe:
-    """One connection to Valkey; what is asked within a turn of the loop goes out in one write, in order."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-        self._parser = hiredis.Reader(encoding="utf-8")
-        self._waiting: list[asyncio.Future[Any]] = []
-        self._written: list[bytes] = []
-        self._reading = asyncio.create_task(self._read())
-
-    @classmethod
-    async def open(cls, path: str) -> Self:
-        return cls(*await asyncio.open_unix_connection(path, limit=1 << 24))
-
-    def ask(self, *words: Any) -> asyncio.Future[Any]:
-        loop = asyncio.get_running_loop()
-        if not self._written:
-            loop.call_soon(self._flush)
-        self._written.append(
-            hiredis.pack_command(tuple(word if isinstance(word, str) else str(word) for word in words))
-        )
-        self._waiting.append(answer := loop.create_future())
-        return answer
-
-    async def close(self) -> None:
-        self._reading.cancel()
-        self._writer.close()
-        await self._writer.wait_closed()
-
-    def _flush(self) -> None:
-        self._writer.write(b"".join(self._written))
-        self._written.clear()
-
-    async def _read(self) -> None:
-        answered = 0
-        while data := await self._reader.read(1 << 20):
-            self._parser.feed(data)
-            answered = 0
-            while (reply := self._parser.gets()) is not False:
-                answer = self._waiting[answered]
-                answered += 1
-                if isinstance(reply, Exception):
-                    answer.set_exception(reply)
-                else:
-                    answer.set_result(reply)
-            del self._waiting[:answered]
-
-
-class PipedDispatch(RedisDispatch):
-    """The product's dispatch, its calls of scripts pipelined."""
-
-    def __init__(self, pipe: Pipe, url: str, **rest: Any) -> None:
-        super().__init__(url, **rest)
-        self._pipe = pipe
-
-    async def _call(self, name: str, words: Sequence[Any]) -> Any:
-        return await self._pipe.ask("EVALSHA", script(name).digest, 0, self._keys.prefix, self._executor, *words)
-
-
 class Dispatched:
     """The product's scripts on a real Valkey, as several gateways call them. Use it as an async context manager."""
 
@@ -160,18 +98,14 @@ class Dispatched:
         self._wrote: list[dict[AnswerRef, int]] = [{} for _ in range(gateways)]
         self._refs: dict[int, AnswerRef] = {}
         self._exits = AsyncExitStack()
-        self._gateways: list[PipedDispatch] = []
+        self._gateways: list[RedisDispatch] = []
 
     async def __aenter__(self) -> Self:
-        pipe = await Pipe.open(urlsplit(self._url).path)
-        self._exits.push_async_callback(pipe.close)
-        for name in ("reserve", "beat", "speak", "release"):
-            await pipe.ask("SCRIPT", "LOAD", script(name).text)
         for start in range(0, len(self._fleet.speeds), _PER_RUNNER):
-            runner = self._dispatch(pipe, f"runner-{start}")
+            runner = self._dispatch(f"runner-{start}")
             reports = [self._report(n) for n in range(start, min(start + _PER_RUNNER, len(self._fleet.speeds)))]
             await runner.beat(Beat(tuple(reports)))
-        self._gateways = [self._dispatch(pipe, f"gateway-{number}") for number in range(self._count)]
+        self._gateways = [self._dispatch(f"gateway-{number}") for number in range(self._count)]
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -210,8 +144,8 @@ class Dispatched:
         self._refs[turn] = ref
         return Job(ref, cost_of(int(self._turns.prompt[turn])))
 
-    def _dispatch(self, pipe: Pipe, executor: str) -> PipedDispatch:
-        dispatch = PipedDispatch(pipe, self._url, prefix=self._prefix, executor=executor, alive_s=_EVER_S)
+    def _dispatch(self, executor: str) -> RedisDispatch:
+        dispatch = RedisDispatch(self._url, prefix=self._prefix, executor=executor, alive_s=_EVER_S)
         self._exits.push_async_callback(dispatch.close)
         return dispatch
 
