@@ -1,10 +1,10 @@
-"""A side that runs out of time: what a person sees of it, and what the board says."""
+"""Sides that keep one waiting, and sides that run out of time: what a person sees, and what the board says."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from tests.e2e.arena import Arena
 from tests.e2e.conftest import SCRIPTED_NAMES, OpenScreen
 from tests.e2e.engines import SCRIPTED, ScriptedProcess
@@ -118,3 +118,29 @@ def test_a_forfeit_on_a_phone_in_chinese(hasty: Arena, engine: ScriptedProcess, 
     screen.at("board-row").first.wait_for()
     assert screen.overflow() == 0
     screen.shoot("phone-board-forfeits")
+
+
+def test_a_side_that_has_not_begun_says_why(hasty: Arena, engine: ScriptedProcess, open_screen: OpenScreen) -> None:
+    engine.say(first_token_delay_s=2)
+    screen = open_screen(hasty)
+    told: list[str] = []
+
+    def tell_first(route: Route) -> None:
+        """The first connection says only that side a waits, and breaks off."""
+        if told:
+            route.continue_()
+            return
+        told.append(route.request.url)
+        data = '{"turn":1,"side":"a","message":"The model is being loaded."}'
+        route.fulfill(body=f"event: waiting\ndata: {data}\n\n", content_type="text/event-stream")
+
+    screen.page.route("**/events*", tell_first)
+    screen.open()
+    screen.ask("Are you there?")
+    expect(screen.at("waiting-a")).to_have_text("The model is being loaded.")
+    expect(screen.at("waiting-b")).to_have_count(0)
+    screen.await_phase("a", "thinking")
+    screen.shoot("battle-waiting")
+    screen.await_state("ready")
+    expect(screen.at("waiting-a")).to_have_count(0)
+    expect(screen.at("vote-a")).to_be_enabled()
