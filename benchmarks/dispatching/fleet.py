@@ -67,14 +67,17 @@ def turns_drawn(count: int, *, seed: int, told: bool = True) -> Turns:
     return Turns(at, prompt.astype(np.int64), output.astype(np.int64))
 
 
-ANY = -1
+ANY, REFUSED = -1, -2
 
 
 class Policy(Protocol):
     """Chooses replicas, and is told what becomes of its choices."""
 
     async def choose(self, turns: Sequence[int]) -> Sequence[int]:
-        """A replica for each; `ANY` lets it wait in one queue for all, which the first free place takes from."""
+        """A replica for each, or what else becomes of it.
+
+        `ANY` lets it wait in one queue for all, which the first free place takes from; `REFUSED` sends it away.
+        """
         ...
 
     def spoke(self, turn: int, replica: int) -> None: ...
@@ -84,7 +87,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a simulation went, by turn."""
+    """How a simulation went, by turn; nothing is known of those that were refused."""
 
     waited_s: NDArray[np.float64]
     """From asking to the first token."""
@@ -128,6 +131,8 @@ class Simulation:
         self._slice_s = slice_s
         self._replicas = [_Replica(speed) for speed in fleet.speeds]
         self._events: list[tuple[float, int, int]] = []
+        self.now_s = 0.0
+        """Virtual time."""
         self._first = [0.0] * len(turns)
         self._end = [0.0] * len(turns)
 
@@ -135,15 +140,18 @@ class Simulation:
         number, count = 0, len(self._at)
         inside = most = 0
         while number < count:
-            now = self._at[number]
+            self.now_s = now = self._at[number]
             inside -= self._pass_time(now)
             until = number + 1
             while until < count and self._at[until] <= now + self._slice_s:
                 until += 1
             batch = range(number, until)
             for turn, replica in zip(batch, await self._policy.choose(batch), strict=True):
+                if replica == REFUSED:
+                    self._first[turn] = self._end[turn] = float("nan")
+                    continue
                 self._arrive(turn, replica)
-            inside += len(batch)
+                inside += 1
             most = max(most, inside)
             number = until
         self._pass_time(float("inf"))

@@ -2,16 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Self
 from uuid import UUID
 
-from benchmarks.dispatching.fleet import ANY, Fleet, Turns
+from benchmarks.dispatching.fleet import ANY, REFUSED, Fleet, Turns
 
 from agon.core.contestants import EngineState
 from agon.core.conversation import Side
-from agon.core.placement import AnswerRef, Beat, Cost, Job, ReplicaReport
+from agon.core.errors import Busy
+from agon.core.placement import Admission, AnswerRef, Beat, Cost, Job, ReplicaReport
 from agon.dispatch.costs import turn_cost
 from agon.stores.redis.dispatch import RedisDispatch
 
@@ -88,10 +89,21 @@ class OneQueue(_Plain):
 class Dispatched:
     """The product's scripts on a real Valkey, as several gateways call them. Use it as an async context manager."""
 
-    def __init__(self, url: str, fleet: Fleet, turns: Turns, *, prefix: str, gateways: int = 4) -> None:
+    def __init__(
+        self,
+        url: str,
+        fleet: Fleet,
+        turns: Turns,
+        *,
+        prefix: str,
+        gateways: int = 4,
+        admission: Admission | None = None,
+        clock_s: Callable[[], float] | None = None,
+    ) -> None:
         self._url, self._prefix = url, prefix
         self._fleet, self._turns = fleet, turns
         self._count = gateways
+        self._admission, self._clock_s = admission, clock_s
         self._numbers = {_name(number): number for number in range(len(fleet.speeds))}
         self._spoken: list[list[AnswerRef]] = [[] for _ in range(gateways)]
         self._over: list[list[AnswerRef]] = [[] for _ in range(gateways)]
@@ -112,9 +124,17 @@ class Dispatched:
         await self._exits.aclose()
 
     async def choose(self, turns: Sequence[int]) -> Sequence[int]:
-        calls = [*self._told(), *(self._gateways[turn % self._count].reserve([self._job(turn)]) for turn in turns)]
-        answers = await asyncio.gather(*calls)
-        return [self._numbers[placements[0].replica] for placements in answers[-len(turns) :]]  # type: ignore[index]
+        answers = await asyncio.gather(*self._told(), *(self._reserve(turn) for turn in turns))
+        return answers[-len(turns) :]
+
+    async def _reserve(self, turn: int) -> int:
+        client = None if self._admission is None else "a client"
+        try:
+            (placement,) = await self._gateways[turn % self._count].reserve([self._job(turn)], client=client)
+        except Busy:
+            del self._refs[turn]
+            return REFUSED
+        return self._numbers[placement.replica]
 
     def spoke(self, turn: int, replica: int) -> None:
         self._spoken[turn % self._count].append(self._refs[turn])
@@ -145,7 +165,14 @@ class Dispatched:
         return Job(ref, cost_of(int(self._turns.prompt[turn])))
 
     def _dispatch(self, executor: str) -> RedisDispatch:
-        dispatch = RedisDispatch(self._url, prefix=self._prefix, executor=executor, alive_s=_EVER_S)
+        dispatch = RedisDispatch(
+            self._url,
+            prefix=self._prefix,
+            executor=executor,
+            admission=self._admission,
+            alive_s=_EVER_S,
+            clock_s=self._clock_s,
+        )
         self._exits.push_async_callback(dispatch.close)
         return dispatch
 
