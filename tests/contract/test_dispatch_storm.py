@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.contract import fleet as fleets
@@ -145,12 +144,6 @@ class Model:
         for ref in self.left:
             sums[server_of(self.placed[ref])] += 1
         return sums
-
-    def waits(self) -> dict[str, float]:
-        """By what servers are ranked, all of one speed: the wait for one of two places, how full they are, what is left."""
-        tokens, turns = self.outstanding(), self.turns()
-        share = {server: max(0, count - 1) / (count + 1) for server, count in turns.items()}
-        return {server: tokens[server] * (share[server] + 0.02) + 5 * turns[server] for server in SERVERS}
 
     def waits(self) -> dict[str, float]:
         """What ranks servers of two places and one speed: the wait for one, how full they are, what is left."""
