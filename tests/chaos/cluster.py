@@ -49,6 +49,7 @@ SCRIPT: Mapping[str, object] = {
     "prefill": True,
 }
 PREFIX = "chaos"
+INSIDE = Path(__file__).with_name("inside")
 
 
 async def until(condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> None:
@@ -107,6 +108,14 @@ class Part:
     def signal(self, number: signal.Signals) -> None:
         assert self.child is not None
         self.child.send_signal(number)
+
+    async def tasks(self) -> dict[str, int]:
+        """Its asyncio tasks, by what they do."""
+        told = self.log.parent / f"{self.pid}.json"
+        told.unlink(missing_ok=True)
+        self.signal(signal.SIGUSR2)
+        await until(told.exists, f"{self.name} tells its tasks")
+        return json.loads(told.read_text())
 
     def said(self) -> str:
         return f"{self.name} (life {self.lives}):\n{tail(self.log, lines=30)}"
@@ -231,6 +240,8 @@ def _parts(cluster: Cluster, limits: Mapping[str, float]) -> list[Part]:
         "AGON_REDIS_PREFIX": PREFIX,
         "AGON_SECRET": "a secret that both gateways share",
         "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(INSIDE), os.environ.get("PYTHONPATH")))),
+        "CHAOS_TASKS": str(folder / "logs"),
     }
 
     def part(role: Role, number: int, *words: str, port: int | None = None) -> Part:

@@ -55,6 +55,7 @@ class Footprint:
 
     fds: int
     threads: int
+    tasks: Mapping[str, int]
     rss_mb: float
 
 
@@ -87,10 +88,12 @@ class Repeat:
             if felt
             else "nobody felt it"
         )
-        prints = " ".join(f"{mark.fds}/{mark.rss_mb:.0f}" for mark in self.footprints.values())
+        prints = " ".join(
+            f"{mark.fds}/{sum(mark.tasks.values())}/{mark.rss_mb:.0f}" for mark in self.footprints.values()
+        )
         return (
             f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends} | {self.rewinds} rewinds"
-            f" | {pauses} | settled {self.settled_s:.1f} s | fds/MB {prints}"
+            f" | {pauses} | settled {self.settled_s:.1f} s | fds/tasks/MB {prints}"
         )
 
 
@@ -145,7 +148,7 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
         pauses_after(strikes[0].at, crowd.watches, ledger),
         settled_s,
         crowd.door.troubles,
-        footprints(cluster),
+        await footprints(cluster),
     )
 
 
@@ -167,13 +170,12 @@ def _pause(moment: float, seen: Seen) -> float | None:
     return after - moment
 
 
-def footprints(cluster: Cluster) -> dict[tuple[str, int], Footprint]:
+async def footprints(cluster: Cluster) -> dict[tuple[str, int], Footprint]:
     """By process and life."""
     found: dict[tuple[str, int], Footprint] = {}
     for part in cluster.parts.values():
         if part.role != "engine":
-            process = psutil.Process(part.pid)
-            found[part.name, part.lives] = Footprint(
-                process.num_fds(), process.num_threads(), process.memory_info().rss / 2**20
-            )
+            tasks, process = await part.tasks(), psutil.Process(part.pid)
+            rss_mb = process.memory_info().rss / 2**20
+            found[part.name, part.lives] = Footprint(process.num_fds(), process.num_threads(), tasks, rss_mb)
     return found

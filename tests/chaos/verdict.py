@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.chaos.storm import Footprint, Repeat
@@ -22,14 +22,21 @@ class Growth:
     repeats: int
     fds: float
     threads: float
+    tasks: float
     mb: float
+    kinds: Mapping[str, int]
+    """Of the tasks in the end, those that are more than at first."""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.fds:+.2f} fds, {self.threads:+.2f} threads, {self.mb:+.2f} MB in {self.repeats}"
+        more = f" (more: {dict(self.kinds)})" if self.kinds else ""
+        return (
+            f"{self.name}, over {self.repeats} repeats, each time: {self.fds:+.2f} fds, {self.threads:+.2f} threads, "
+            f"{self.tasks:+.2f} tasks, {self.mb:+.2f} MB{more}"
+        )
 
     @property
     def is_flat(self) -> bool:
-        return self.fds <= FDS_PER_REPEAT and self.threads <= 1 and self.mb <= MB_PER_REPEAT
+        return self.fds <= FDS_PER_REPEAT and max(self.threads, self.tasks) <= 0.5 and self.mb <= MB_PER_REPEAT
 
 
 def growths(repeats: Sequence[Repeat], least: int = 5) -> list[Growth]:
@@ -51,7 +58,9 @@ def _growth(name: str, marks: Sequence[Footprint]) -> Growth:
         len(marks),
         slope(float(mark.fds) for mark in marks),
         slope(float(mark.threads) for mark in marks),
+        slope(float(sum(mark.tasks.values())) for mark in marks),
         slope(mark.rss_mb for mark in marks),
+        Counter(marks[-1].tasks) - Counter(marks[0].tasks),
     )
 
 
