@@ -40,9 +40,10 @@ ROW = BoardRow(
     elo=1041.0,
     ttft_median_ms=310.5,
     notes=(BoardNote("unbounded_below", "It has lost every battle."),),
+    forfeits=2,
 )
 WHEN = "2026-01-31T12:00:00.000Z"
-BOARD = Board("main", 9, WHEN, 30, (ROW, replace(ROW, model="south", rating=None, notes=())), counted=9)
+BOARD = Board("main", 9, WHEN, 30, (ROW, replace(ROW, model="south", rating=None, notes=())), counted=9, forfeits=3)
 MAIN = View()
 VIEW = View(Window.WEEK, Category.CODE, style=True)
 PAGE = Page(PageKind.BOARD, VIEW)
