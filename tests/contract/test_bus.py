@@ -10,7 +10,7 @@ import pytest
 from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.errors import Unavailable
-from agon.core.events import Event, Packet, Settled, Void
+from agon.core.events import Event, Packet, Said, Settled, Void
 from agon.core.placement import AnswerRef
 from agon.stores.redis.bus import RedisBus
 from agon.stores.redis.client import Client, Keys
@@ -196,7 +196,7 @@ async def test_a_stream_survives_that_everything_is_lost(
     assert await taken(bus) == again
 
 
-async def test_streams_go_away_in_time(bus: RedisBus, redis: Client, key_prefix: str) -> None:
+async def test_streams_go_away_in_time(bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str) -> None:
     conversation = uuid4()
     key = Keys(key_prefix).stream(conversation)
     await bus.append(conversation, packet(0))
@@ -205,7 +205,48 @@ async def test_streams_go_away_in_time(bus: RedisBus, redis: Client, key_prefix:
     await bus.append(conversation, packet(1))
     assert 0 < await redis.ttl(key) <= 5
     await bus.append(conversation, Settled(1, Side.A, 1, AnswerState.DONE, 2, "stop"))
-    assert 60 < await redis.ttl(key) <= 600
+    assert 30 < await redis.ttl(key) <= 60, "the ledger has it"
+    await other_bus.append(conversation, Packet(1, Side.B, 1, 7, "x"))
+    assert 60 < await redis.ttl(key) <= 600, "the other side is still being written"
+
+
+async def test_an_entry_that_cannot_be_read_harms_nobody(bus: RedisBus, redis: Client, key_prefix: str) -> None:
+    odd, even = uuid4(), uuid4()
+    await redis.xadd(Keys(key_prefix).stream(odd), {"d": '["a new kind of event"]'})
+    await redis.xadd(Keys(key_prefix).stream(odd), {"d": "no JSON"})
+    async with aclosing(bus.watch(odd)) as first, aclosing(bus.watch(even)) as second:
+        await bus.append(even, packet(0))
+        assert await next_events(second, 1) == [packet(0)]
+        await bus.append(odd, packet(0))
+        assert await next_events(first, 1) == [packet(0)]
+
+
+async def test_a_thousand_streams_are_watched_at_once(bus: RedisBus, other_bus: RedisBus) -> None:
+    conversations = [uuid4() for _ in range(1000)]
+
+    async def follow(conversation: UUID) -> list[Event]:
+        async with aclosing(other_bus.watch(conversation)) as events:
+            return await next_events(events, 3)
+
+    followers = [asyncio.create_task(follow(conversation)) for conversation in conversations * 2]
+    await asyncio.sleep(0.05)
+    for number in range(3):
+        await asyncio.gather(*(bus.append(conversation, packet(number)) for conversation in conversations))
+    for events in await asyncio.gather(*followers):
+        assert events == [packet(number) for number in range(3)]
+
+
+async def test_what_was_said_is_put_together_from_the_stream(bus: RedisBus, other_bus: RedisBus) -> None:
+    mine = ref()
+    assert await other_bus.said(mine) == Said()
+    for event in (
+        Packet(1, Side.A, 1, 0, "Hello ", opening=True),
+        Packet(1, Side.B, 1, 0, "Another", opening=True),
+        Packet(1, Side.A, 1, 6, "wurld"),
+        Packet(1, Side.A, 2, 7, "orld", opening=True),
+    ):
+        await bus.append(mine.conversation, event)
+    assert await other_bus.said(mine) == Said("Hello world", 2)
 
 
 async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: RedisBus) -> None:

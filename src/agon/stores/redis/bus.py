@@ -1,6 +1,7 @@
 """The bus: queues of answers to generate, claims, streams of packets, requests to stop, the state of engines."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, cast
@@ -9,7 +10,7 @@ from uuid import UUID
 from redis.exceptions import RedisError, ResponseError
 
 from agon.core.contestants import EngineState, EngineStatus
-from agon.core.events import Event, Packet, Said, said_in
+from agon.core.events import Event, Said, Settled, said_in
 from agon.core.placement import AnswerRef
 from agon.stores.redis.client import Client, Keys, connect, translated
 from agon.stores.redis.codec import (
@@ -20,7 +21,7 @@ from agon.stores.redis.codec import (
     encode_ref,
     encode_status,
 )
-from agon.stores.redis.hub import StreamHub, by_stream
+from agon.stores.redis.hub import BLOCK_S, StreamHub
 from agon.stores.redis.wire import Wire
 
 _GROUP = "runners"
@@ -29,6 +30,9 @@ _QUEUED_TTL_MS = 10_000
 _CLAIM_TTL_MS = 4_000
 _ENGINE_TTL_MS = 5_000
 _STREAM_TTL_S = 10 * 60
+_SETTLED_TTL_S = 60
+_KEEP_S = 20.0
+_KEPT_AT_MOST = 10_000
 _QUIET_S = 1.0
 
 # A claim is free when it is missing or says that the answer only waits in a queue.
@@ -52,11 +56,15 @@ class RedisBus:
         self._blocking = connect(url, blocking=True)
         self._keys = Keys(prefix)
         self._runner = runner
-        self._hub = StreamHub(self._blocking, self._client, self._keys)
+        self._reading = Wire(url, timeout_s=BLOCK_S + 3.0)
+        self._hub = StreamHub(self._reading, self._wire, self._keys, decode_event)
+        self._kept_s: dict[UUID, float] = {}
+        """When this process has last told a stream to stay, while it writes there."""
 
     async def close(self) -> None:
         await self._hub.close()
         await self._wire.close()
+        await self._reading.close()
         await self._client.aclose()
         await self._blocking.aclose()
 
@@ -119,12 +127,23 @@ class RedisBus:
     async def append(self, conversation: UUID, event: Event) -> None:
         key = self._keys.stream(conversation)
         add = ("XADD", key, "*", "d", encode_event(event))
+        now_s = time.monotonic()
         with translated():
-            if not isinstance(event, Packet) or event.offset == 0:
-                # At an answer's start and end: with every packet it would be half of all the work here.
+            if isinstance(event, Settled):
+                # The ledger has it. Whoever still writes the other side has the stream stay longer in time.
+                self._kept_s.pop(conversation, None)
+                await self._wire.several(add, ("EXPIRE", key, _SETTLED_TTL_S))
+            elif now_s - self._kept_s.get(conversation, -_KEEP_S) >= _KEEP_S:
+                # Not with every packet: that would be half of all the work here.
+                self._keep(conversation, now_s)
                 await self._wire.several(add, ("EXPIRE", key, _STREAM_TTL_S))
             else:
                 await self._wire.call(*add)
+
+    def _keep(self, conversation: UUID, now_s: float) -> None:
+        self._kept_s[conversation] = now_s
+        if len(self._kept_s) > _KEPT_AT_MOST:
+            self._kept_s = {each: at_s for each, at_s in self._kept_s.items() if now_s - at_s < _KEEP_S}
 
     async def said(self, ref: AnswerRef) -> Said:
         with translated():
@@ -132,9 +151,9 @@ class RedisBus:
         return said_in((decode_event(fields[1]) for _, fields in entries), ref.turn, ref.side)
 
     async def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
-        async with aclosing(self._hub.watch(self._keys.stream(conversation), _QUIET_S)) as entries:
-            async for data in entries:
-                yield None if data is None else decode_event(data)
+        async with aclosing(self._hub.watch(self._keys.stream(conversation), _QUIET_S)) as events:
+            async for event in events:
+                yield event
 
     async def stop(self, refs: Sequence[AnswerRef]) -> None:
         pipe: Any = self._client.pipeline(transaction=False)
@@ -195,4 +214,6 @@ def _entries(replies: Any) -> list[tuple[str, dict[str, str]]]:
     """The entries of the only stream in a reply."""
     if not replies:
         return []
-    return dict(by_stream(replies)).popitem()[1]
+    if isinstance(replies, dict):
+        return next(iter(cast("dict[str, Any]", replies).values()))[0]
+    return replies[0][1]

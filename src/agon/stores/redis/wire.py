@@ -18,6 +18,11 @@ Word = str | bytes | int | float
 _pack: Callable[[tuple[Word, ...]], bytes] = cast("Any", hiredis).pack_command
 
 
+def pack(*words: Word) -> bytes:
+    """A command as it travels."""
+    return _pack(words)
+
+
 class RefusedError(Exception):
     """The server has answered with an error. Its first word says which."""
 
@@ -47,14 +52,21 @@ class Wire:
         link = self._link
         if link is None or link.lost:
             link = await self._connect()
-        return await link.ask(words)
+        return await link.ask(pack(*words))
+
+    async def call_packed(self, command: bytes) -> Any:
+        """As `call`, with a command from `pack` or made up of parts as `pack` makes them."""
+        link = self._link
+        if link is None or link.lost:
+            link = await self._connect()
+        return await link.ask(command)
 
     async def several(self, *commands: tuple[Word, ...]) -> list[Any]:
         """Some commands that leave together and in this order; raises what the first failure raises."""
         link = self._link
         if link is None or link.lost:
             link = await self._connect()
-        asked = [link.ask(words) for words in commands]
+        asked = [link.ask(pack(*words)) for words in commands]
         # All are awaited, so that a second failure is not left unseen.
         replies = await asyncio.gather(*asked, return_exceptions=True)
         for reply in replies:
@@ -65,7 +77,7 @@ class Wire:
     def post(self, *words: Word) -> None:
         """One command behind those that are under way, whose reply nobody wants; nothing without a connection."""
         if self._link is not None and not self._link.lost:
-            self._link.ask(words).add_done_callback(_ignore)
+            self._link.ask(pack(*words)).add_done_callback(_ignore)
 
     async def close(self) -> None:
         if self._connecting is not None:
@@ -101,7 +113,7 @@ class Wire:
                     secure = _secure(options) if kind is SSLConnection else None
                     await loop.create_connection(lambda: link, host, port, ssl=secure)
                 for words in _greeting(options):
-                    await link.ask(words)
+                    await link.ask(pack(*words))
         except BaseException:
             await link.close()
             raise
@@ -148,14 +160,14 @@ class _Link(asyncio.Protocol):
         self._ended: asyncio.Future[None] = loop.create_future()
         self.lost = False
 
-    def ask(self, words: tuple[Word, ...]) -> asyncio.Future[Any]:
+    def ask(self, command: bytes) -> asyncio.Future[Any]:
         reply: asyncio.Future[Any] = self._loop.create_future()
         if self.lost:
             reply.set_exception(BrokenError("The connection is closed."))
             return reply
         if not self._unsent:
             self._loop.call_soon(self._flush)
-        self._unsent.append(_pack(words))
+        self._unsent.append(command)
         if not self._owed:
             self._heard_s = self._loop.time()
             if self._watch is None:
