@@ -29,9 +29,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--first", type=int, default=1, help="begin with this repeat of the seed's storm")
     parser.add_argument("--battles", type=int, default=110)
+    parser.add_argument("--programs", type=int, default=8, help="users of the OpenAI-compatible API")
     parser.add_argument("--folder", type=Path, help="keep data and logs here")
     args = parser.parse_args()
-    plan = Plan(args.seed, args.repeats, battles=args.battles, first=args.first)
+    plan = Plan(args.seed, args.repeats, battles=args.battles, programs=args.programs, first=args.first)
     _tell(f"seed {plan.seed}")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_run(plan, args.folder or Path(folder)))
