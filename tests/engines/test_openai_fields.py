@@ -171,9 +171,13 @@ def test_what_servers_tell(text: str, load: int | None) -> None:
 async def test_a_slow_server_is_not_waited_for() -> None:
     loop = asyncio.get_running_loop()
 
+    gone = asyncio.Event()
+
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
+        await writer.wait_closed()
+        gone.set()
 
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         slow = OpenAiEngine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "m")
@@ -181,3 +185,4 @@ async def test_a_slow_server_is_not_waited_for() -> None:
         assert await slow.others() is None
         assert 0.4 < loop.time() - start < 1.0
         await slow.close()
+        await gone.wait()

@@ -11,7 +11,7 @@ from agon.core.contestants import Contestant, ContestantKind, ContestantState, O
 from agon.core.errors import AgonError, InvalidInput, Unavailable
 from agon.core.ports import ContestantLedger
 from agon.engines.catalogue import built_in, default_contestants
-from agon.engines.choice import weights_of
+from agon.engines.choice import draft_of, weights_of
 from agon.engines.openai_http import chat_url
 from agon.engines.progress import in_words
 from agon.engines.weights import WeightStore
@@ -104,6 +104,8 @@ def contestant_of(entry: ContestantSettings, settings: Settings, origin: Origin)
     embedded = not entry.servers
     if entry.weights is not None:
         weights_of(entry.name, entry.weights, entry.sha256)
+    if entry.draft is not None:
+        draft_of(entry.name, entry.draft)
     return Contestant(
         name=entry.name,
         kind=ContestantKind.EMBEDDED if embedded else ContestantKind.OPENAI,
@@ -111,6 +113,7 @@ def contestant_of(entry: ContestantSettings, settings: Settings, origin: Origin)
         urls=entry.servers,
         key_env=entry.key_env,
         sha256=entry.sha256,
+        draft=entry.draft or entry.speculative,
         weight=entry.weight,
         max_concurrent=settings.engine.slots if embedded else entry.max_concurrent,
         prefill=embedded or entry.prefill,

@@ -12,22 +12,27 @@ from dataclasses import replace
 from agon.bootstrap.addresses import store_urls
 from agon.bootstrap.contestants import configured_contestants, follow_configuration, sync_contestants, tell_operator
 from agon.config import Settings
-from agon.core.contestants import Contestant
+from agon.core.contestants import NGRAM, Contestant
 from agon.core.errors import InvalidInput
 from agon.core.generation import Engine
 from agon.dispatch.policy import Policy
 from agon.dispatch.pool import EngineFactory
 from agon.dispatch.runner import Runner, RunnerSettings
 from agon.engines.catalogue import default_contestants
-from agon.engines.choice import weights_of
-from agon.engines.embedded import EmbeddedEngine
-from agon.engines.llamacpp import LlamaCppOptions
+from agon.engines.choice import draft_of, weights_of
+from agon.engines.embedded import EmbeddedEngine, Household, WarmStart
+from agon.engines.llamacpp_options import LlamaCppOptions
+from agon.engines.memory import available_bytes
+from agon.engines.model_memory import ModelMemory
 from agon.engines.openai_http import OpenAiEngine
 from agon.engines.weights import WeightStore
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresContestants
 from agon.stores.postgres.database import Database
 from agon.stores.redis.bus import RedisBus
+
+_MEMORY_MARGIN_BYTES = 512 << 20
+"""Of what is free at the start, left to stores, gateways and the page cache."""
 
 
 @asynccontextmanager
@@ -61,8 +66,10 @@ async def runner(settings: Settings) -> AsyncGenerator[Runner]:
 
 def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
     """How a contestant's engine is made."""
-    embedded = sum(not entry.servers for entry in settings.contestants) or len(default_contestants())
-    options = llamacpp_options(settings, engines=embedded)
+    embedded = [entry.name for entry in settings.contestants if not entry.servers]
+    options = llamacpp_options(settings, engines=len(embedded) or len(default_contestants()))
+    order = embedded or [default.name for default in default_contestants()]
+    household = Household(weights, ModelMemory(_memory_bytes(settings)), WarmStart(order), settings.engine.cold)
 
     def make(contestant: Contestant, progress: Callable[[str], None]) -> Engine:
         def say(words: str) -> None:
@@ -70,8 +77,7 @@ def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
             tell_operator(contestant.name, words)
 
         if not contestant.urls:
-            found = weights_of(contestant.name, contestant.model, contestant.sha256)
-            return EmbeddedEngine(contestant.name, found, weights, options, say)
+            return _embedded(contestant, household, options, say)
         return OpenAiEngine(
             contestant.urls[0],
             contestant.model,
@@ -80,6 +86,28 @@ def engine_factory(settings: Settings, weights: WeightStore) -> EngineFactory:
         )
 
     return make
+
+
+def _embedded(
+    contestant: Contestant, household: Household, options: LlamaCppOptions, say: Callable[[str], None]
+) -> EmbeddedEngine:
+    name, draft = contestant.name, contestant.draft
+    ngram = draft == NGRAM
+    return EmbeddedEngine(
+        name,
+        weights_of(name, contestant.model, contestant.sha256),
+        household,
+        replace(options, ngram=ngram),
+        say,
+        draft=None if draft is None or ngram else draft_of(name, draft),
+    )
+
+
+def _memory_bytes(settings: Settings) -> int:
+    """What models may take: as configured, else what is free now, less something for everything else."""
+    if settings.engine.memory_mib is not None:
+        return settings.engine.memory_mib << 20
+    return max(0, available_bytes() - _MEMORY_MARGIN_BYTES)
 
 
 def _key(variable: str | None) -> str | None:
@@ -100,5 +128,6 @@ def llamacpp_options(settings: Settings, *, engines: int) -> LlamaCppOptions:
         n_threads=ours.threads or shared.n_threads,
         n_parallel=ours.slots,
         n_ctx_per_slot=ours.context_tokens,
+        cache_mib=ours.cache_mib,
         max_seconds=ours.answer_seconds or shared.max_seconds,
     )

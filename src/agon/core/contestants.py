@@ -27,6 +27,10 @@ class Origin(StrEnum):
     ADMIN = "admin"
 
 
+NGRAM = "ngram"
+"""Guessing ahead from what was said before, without a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     name: str
@@ -39,6 +43,8 @@ class Contestant:
     """The environment variable that holds the key; the key itself is never stored."""
     sha256: str | None = None
     """What the weights' digest must be, where the person who configured them knows it."""
+    draft: str | None = None
+    """What guesses ahead for a model that runs inside the runner: `NGRAM`, or weights of a smaller one."""
     weight: float = 1.0
     """Chance to be paired, relative to the others."""
     max_concurrent: int = 64
@@ -63,6 +69,9 @@ class EngineState(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"
     """No runner speaks for it."""
+
+
+_ANSWERING = (EngineState.READY, EngineState.COLD, EngineState.EJECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,7 @@ class RosterEntry:
 
     @property
     def playable(self) -> bool:
-        return self.contestant.state is ContestantState.ACTIVE and self.engine.state is EngineState.READY
+        return self.contestant.state is ContestantState.ACTIVE and self.engine.state in _ANSWERING
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 d147ffa2d8ec6674fce98be9705bd19e08dba0c9138ee98d894552c2d8fa10d3. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 01f09b9dc3e5d35a6c81a226c8e293fbd1794721ffe67e03d147d42e968d54f8. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -780,6 +780,7 @@ export interface components {
          *     }
          */
         ContestantSettings: {
+            draft?: string | null;
             key_env?: string | null;
             /** @default 64 */
             max_concurrent: number;
@@ -788,6 +789,7 @@ export interface components {
             /** @default false */
             prefill: boolean;
             sha256?: string | null;
+            speculative?: "ngram" | null;
             url?: string | null;
             /** @default [] */
             urls: string[];

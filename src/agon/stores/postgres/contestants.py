@@ -30,6 +30,7 @@ class PostgresContestants:
             contestant.max_concurrent,
             contestant.prefill,
             list(contestant.draining),
+            contestant.draft,
             contestant.state.value,
             contestant.origin.value,
             replace,
@@ -77,6 +78,7 @@ def _contestant(row: Record) -> Contestant:
         max_concurrent=row["max_concurrent"],
         prefill=row["prefill"],
         draining=tuple(row["draining"]),
+        draft=row["draft"],
         state=ContestantState(row["state"]),
         origin=Origin(row["origin"]),
     )

@@ -1,18 +1,18 @@
 -- name: contestants
 -- Every contestant that is not removed.
-select name, kind, model, urls, key_env, sha256, weight, max_concurrent, prefill, draining, state, origin
+select name, kind, model, urls, key_env, sha256, weight, max_concurrent, prefill, draining, draft, state, origin
 from contestants where state <> 'removed' order by name;
 
 -- name: insert_contestant
 -- A new contestant, or one that was removed and comes back.
 insert into contestants as c
-    (name, kind, model, urls, key_env, sha256, weight, max_concurrent, prefill, draining, state, origin)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    (name, kind, model, urls, key_env, sha256, weight, max_concurrent, prefill, draining, draft, state, origin)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 on conflict (name) do update
 set kind = excluded.kind, model = excluded.model, urls = excluded.urls, key_env = excluded.key_env,
     sha256 = excluded.sha256, weight = excluded.weight, max_concurrent = excluded.max_concurrent,
-    prefill = excluded.prefill, draining = excluded.draining, state = excluded.state, origin = excluded.origin, updated_at = now()
-where c.state = 'removed' or $13
+    prefill = excluded.prefill, draining = excluded.draining, draft = excluded.draft, state = excluded.state, origin = excluded.origin, updated_at = now()
+where c.state = 'removed' or $14
 returning name;
 
 -- name: add_admin_key
