@@ -273,6 +273,18 @@ async def test_what_the_dead_held_is_given_to_one_caller_only(fleet: Fleet) -> N
     await others[0].send(await others[0].reserve(given[:2]))
 
 
+async def test_one_that_asks_for_a_place_lives(fleet: Fleet) -> None:
+    runner = await fleet.runner("runner", report("one"))
+    gateway = fleet.executor("gateway")
+    await gateway.reserve([job()])
+    fleet.now_s += 1.6
+    await runner.beat(Beat((report("one"),)))
+    placed = await gateway.reserve([job()])
+    assert await runner.reap() == []
+    await gateway.send(placed)
+    assert [each.job for each in await runner.take(0.5)] == [placed[0].job]
+
+
 async def test_much_that_the_dead_held_is_given_out_in_parts(fleet: Fleet) -> None:
     _, taken = await started(fleet, 5)
     many = fleet.executor("many")

@@ -10,7 +10,7 @@ local cold_s, default_speed, window_s = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local reports = tonumber(ARGV[9])
 local first_report = 10
 local first_turn = first_report + reports * 10
-call('ZADD', prefix .. 'alive', now_ms(ARGV[4]) + alive_ms, executor)
+present(ARGV[4], alive_ms)
 call('EXPIRE', key('inbox', executor), INBOX_S)
 
 -- Speed of one stream; the more seconds of writing a report covers, the more it counts.

@@ -49,11 +49,9 @@ local function owner_and_job(turn)
   return string.match(turn, '^([^\n]*)\n(.*)$')
 end
 
--- An executor that has something to lose is noted, so that it can be found dead.
+-- An executor that gets something to lose lives, and can be found dead later.
 local function present(given_now, alive_ms)
-  if not call('ZSCORE', prefix .. 'alive', executor) then
-    call('ZADD', prefix .. 'alive', now_ms(given_now) + alive_ms, executor)
-  end
+  call('ZADD', prefix .. 'alive', 'GT', now_ms(given_now) + alive_ms, executor)
 end
 
 local function set_counted(id, counted)
