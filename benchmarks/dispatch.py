@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from collections.abc import Callable, Mapping
 
-from benchmarks.dispatching import balancing, proxies, scaling
+from benchmarks.dispatching import balancing, models, proxies, scaling
 from benchmarks.dispatching.systems import PEERS, System, agon, await_system, start_engines
 from benchmarks.harness.arena import Arena
 from benchmarks.harness.report import console, publish
@@ -37,6 +37,7 @@ async def _scaled() -> Results:
 PARTS: Mapping[str, Callable[[], Results]] = {
     "proxies": proxied,
     "balance": lambda: asyncio.run(_balanced()),
+    "models": lambda: asyncio.run(models.measure()),
     "scale": lambda: asyncio.run(_scaled()),
 }
 
