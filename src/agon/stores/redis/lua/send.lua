@@ -10,12 +10,14 @@ local now = now_ms(ARGV[3])
 math.randomseed(tonumber(ARGV[4]))
 
 -- A living runner of the replica: of a few drawn at random, the one that holds least.
-local function runner_of(id)
+local function runner_of(id, counted)
   local found, fewest
   local function look(runners)
     for _, runner in ipairs(runners) do
       if living(runner, now) then
         local held = call('HLEN', key('holds', runner))
+        -- The turn that is sent on is no load.
+        if runner == executor and counted then held = held - 1 end
         if not fewest or held < fewest then found, fewest = runner, held end
       end
     end
@@ -26,11 +28,11 @@ local function runner_of(id)
 end
 
 -- The replica itself if somebody serves it, else the least busy one that somebody serves.
-local function destination(contestant, id)
-  local runner = runner_of(id)
+local function destination(contestant, id, counted)
+  local runner = runner_of(id, counted)
   if runner then return id, runner end
   for _, other in ipairs(call('ZRANGE', key('ranked', contestant), 0, 15)) do
-    runner = runner_of(other)
+    runner = runner_of(other, counted)
     if runner then return other, runner end
   end
 end
@@ -65,7 +67,7 @@ for at = 5, #ARGV, 6 do
   local ref, job = ARGV[at], ARGV[at + 5]
   local hold, counted = hold_of(at)
   if hold then
-    local id, runner = destination(ARGV[at + 1], hold.id)
+    local id, runner = destination(ARGV[at + 1], hold.id, counted)
     if id then
       hold.mark = call('XADD', key('inbox', runner), '*', 'r', ref)
       call('EXPIRE', key('inbox', runner), INBOX_S)
