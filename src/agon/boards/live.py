@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from agon.boards.columns import DAY_S, VoteColumns, VoteRows
 from agon.boards.first_tokens import FirstTokens
 from agon.boards.pages import Setting, board_from
@@ -10,7 +12,7 @@ from agon.boards.projections import Projections
 from agon.core.board import Board, ForfeitRule, View
 from agon.core.errors import Conflict
 from agon.core.ports import BoardStore, ContestantLedger, RankedVote, VoteSource
-from agon.ranking.elo import EloRules, EloState, VoteKey, elo_pass
+from agon.ranking.elo import EloState, VoteKey, elo_in_order
 from agon.ranking.leaderboard import leaderboard
 
 _MAX_AGE_S = 10.0
@@ -128,16 +130,13 @@ def day_of(now: datetime) -> int:
 def replayed(rows: VoteRows) -> EloState:
     """Elo of all rows that count, from the start, in order of time."""
     counted = rows.chosen(View(), today=0)
-    ids: list[int] = rows.ids[counted].tolist()
-    return elo_pass(
-        rows.models,
-        rows.first[counted],
-        rows.second[counted],
-        rows.winners[counted],
-        timestamps=rows.times[counted],
-        vote_ids=[_padded(vote) for vote in ids],
-        rules=EloRules(),
-    )
+    # By numbers, for the keys as text would take more memory than all columns together.
+    places = counted[np.lexsort((rows.ids[counted], rows.times[counted]))]
+    if not places.size:
+        return EloState()
+    ratings = elo_in_order(rows.models, rows.first[places], rows.second[places], rows.winners[places], whole=True)
+    last = int(places[-1])
+    return EloState(ratings=ratings, last=VoteKey(float(rows.times[last]), _padded(int(rows.ids[last]))))
 
 
 def _alike(one: Board | None, other: Board | None) -> bool:

@@ -26,6 +26,8 @@ _FADES = 1.12 * math.log(_APART / FORGOTTEN)
 """How often a start must fade e-fold, with some room for how unevenly it does."""
 _PROBE = 200_000
 """Last votes that tell who meets whom, and how they fare."""
+_SLICE = 100_000
+"""Votes that are lists at once: a list takes ten times the memory of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,9 @@ def elo_in_order(
     ratings = None if whole else _last_part(size, a, b, w, how)
     if ratings is None:
         ratings = [how.initial] * size
-        _play(ratings, _listed(a, b, w), how)
+        for start in range(0, len(a), _SLICE):
+            part = slice(start, start + _SLICE)
+            _play(ratings, _listed(a[part], b[part], w[part]), how)
     battled: list[int] = np.flatnonzero(np.bincount(a, minlength=size) + np.bincount(b, minlength=size)).tolist()
     return MappingProxyType({models[place]: ratings[place] for place in battled})
 
