@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from collections.abc import Callable, Mapping
 
-from benchmarks.dispatching import balancing, models, proxies, scaling
+from benchmarks.dispatching import balancing, bursts, models, packets, proxies, scaling
 from benchmarks.dispatching.systems import PEERS, System, agon, await_system, start_engines
 from benchmarks.harness.arena import Arena
 from benchmarks.harness.report import console, publish
@@ -25,8 +25,17 @@ def proxied() -> Results:
 
 
 async def _balanced() -> Results:
+    claims, facts = await asyncio.to_thread(balancing.real)
     async with balancing.valkey() as url:
-        return await balancing.measure(url)
+        more_claims, more_facts = await balancing.measure(url)
+    return claims + more_claims, facts + more_facts
+
+
+async def _burst() -> Results:
+    claims, facts = await asyncio.to_thread(bursts.real)
+    async with balancing.valkey() as url:
+        more_claims, more_facts = await bursts.simulated(url)
+    return claims + more_claims, facts + more_facts
 
 
 async def _scaled() -> Results:
@@ -37,7 +46,9 @@ async def _scaled() -> Results:
 PARTS: Mapping[str, Callable[[], Results]] = {
     "proxies": proxied,
     "balance": lambda: asyncio.run(_balanced()),
+    "packets": packets.measure,
     "models": lambda: asyncio.run(models.measure()),
+    "burst": lambda: asyncio.run(_burst()),
     "scale": lambda: asyncio.run(_scaled()),
 }
 

@@ -199,8 +199,9 @@ def start_engine(arena: Arena) -> int:
     return int(json.loads(log.read_text())["url"].rpartition(":")[2])
 
 
-def script_engine(engine_port: int, tokens: int) -> None:
-    patch = json.dumps({"model": "*", "first_token_delay_s": FIRST_TOKEN_S, "tokens": tokens}).encode()
+def script_engine(engine_port: int, tokens: int, *, rate_tokens_per_s: float = TOKENS_PER_S) -> None:
+    words = {"first_token_delay_s": FIRST_TOKEN_S, "tokens": tokens, "rate_tokens_per_s": rate_tokens_per_s}
+    patch = json.dumps({"model": "*"} | words).encode()
     with urlopen(Request(f"http://{HOST}:{engine_port}/control", patch, method="POST"), timeout=5):
         return
 

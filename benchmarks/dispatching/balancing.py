@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.dispatching.fleet import Course, Fleet, Policy, Simulation, Turns, turns_drawn
+from benchmarks.dispatching.load import Stretch
 from benchmarks.dispatching.policies import Dispatched, FewestTurns, OneQueue, RoundRobin
+from benchmarks.dispatching.systems import agon, ask, await_system, run, script, start_engines, vllm_router
+from benchmarks.harness.arena import Arena
 from benchmarks.harness.report import console
-from benchmarks.harness.statistics import Claim, Fact, compare
+from benchmarks.harness.statistics import Claim, Fact, compare, percentile
 
 from agon.embedded.valkey import ValkeyServer
 
@@ -101,6 +104,37 @@ async def measure(url: str, cases: Sequence[Case] = CASES) -> tuple[list[Claim],
                 Fact(f"{case.name}, {_LOAD:.0%} load: P99 to the first token, {name}", float(p99_s) * 1000, "ms")
             )
     return claims, facts
+
+
+LOAD = 0.8
+SECONDS = 12.0
+_PLACES, _SERVERS, _SPEED = 4, 4, 200
+_LENGTHS = {"low": 20, "high": 800, "alpha": 1.2}
+_MEAN_TOKENS = 83.0
+"""Of answers of these lengths."""
+
+
+def real() -> tuple[list[Claim], list[Fact]]:
+    """The same on real servers, each with a queue of its own, through gateways that choose."""
+    with Arena() as arena:
+        engines = start_engines(arena, _SERVERS)
+        script(engines, tokens=_LENGTHS, rate_tokens_per_s=_SPEED, max_running=_PLACES, first_token_delay_s=0.02)
+        systems = [agon(arena, engines, places=_PLACES), vllm_router(arena, engines)]
+        systems.append(vllm_router(arena, engines, policy="power_of_two"))
+        for system in systems:
+            await_system(arena, system)
+        per_s = LOAD * _PLACES * _SERVERS * _SPEED / _MEAN_TOKENS
+        p99_ms: dict[str, list[float]] = {system.name: [] for system in systems}
+        for seed in SEEDS:
+            for system in systems:
+                found = run(ask(system, streamed=True, stretches=[Stretch(per_s, SECONDS)], members=16, seed=seed))
+                waited = [each.first - each.due for each in found.done() if each.due > 2.0]
+                p99_ms[system.name].append(percentile(waited, 0.99) * 1000)
+            shown = ", ".join(f"{name} {values[-1]:,.0f}" for name, values in p99_ms.items())
+            console.print(f"  {_SERVERS} servers, {LOAD:.0%} load: P99 to the first token {shown} ms")
+    ours, *others = p99_ms
+    what = f"{_SERVERS} scripted servers, {LOAD:.0%} load: P99 ms to the first token"
+    return [compare(f"{what}, over {name}", p99_ms[ours], p99_ms[name]) for name in others], []
 
 
 @asynccontextmanager

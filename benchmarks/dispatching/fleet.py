@@ -114,9 +114,21 @@ _END, _FIRST = 0, 1
 
 
 class Simulation:
-    """Turns through a fleet. `slice_s` is the span of virtual time whose arrivals are chosen for together."""
+    """Turns through a fleet.
 
-    def __init__(self, fleet: Fleet, turns: Turns, per_s: float, policy: Policy, *, slice_s: float = 0.0) -> None:
+    `slice_s` is the span of virtual time whose arrivals are chosen for together; `clock[0]` is kept at virtual time.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        turns: Turns,
+        per_s: float,
+        policy: Policy,
+        *,
+        slice_s: float = 0.0,
+        clock: list[float] | None = None,
+    ) -> None:
         self._speeds = np.array(fleet.speeds)
         self._running = np.zeros(len(fleet.speeds), dtype=np.int64)
         self._shared: deque[int] = deque()
@@ -131,8 +143,7 @@ class Simulation:
         self._slice_s = slice_s
         self._replicas = [_Replica(speed) for speed in fleet.speeds]
         self._events: list[tuple[float, int, int]] = []
-        self.now_s = 0.0
-        """Virtual time."""
+        self._clock = [0.0] if clock is None else clock
         self._first = [0.0] * len(turns)
         self._end = [0.0] * len(turns)
 
@@ -140,7 +151,7 @@ class Simulation:
         number, count = 0, len(self._at)
         inside = most = 0
         while number < count:
-            self.now_s = now = self._at[number]
+            self._clock[0] = now = self._at[number]
             inside -= self._pass_time(now)
             until = number + 1
             while until < count and self._at[until] <= now + self._slice_s:

@@ -63,37 +63,42 @@ def run(plan: Plan) -> Found:
     return parse(ran.stdout)
 
 
-def agon(arena: Arena, engines: Sequence[int]) -> System:
+def agon(arena: Arena, engines: Sequence[int], *, places: int = 1024) -> System:
     """One gateway; the runner beside it says which servers are up, and the stores count the turns."""
-    arena.configure(configuration(engines))
+    arena.configure(configuration(engines, places=places) + _LET_IN)
     for process in ("runner", "gateway"):
         arena.run(process)
     return System("Agon", [arena.port], ["gateway", "runner", "valkey", "postgres"])
 
 
-def configuration(engines: Sequence[int], *lines: str) -> str:
+_LET_IN = "[limits]\nqueue_s = 0\narena_share = 0\n"
+"""None of the others refuses anybody either."""
+
+
+def configuration(engines: Sequence[int], *, places: int = 1024) -> str:
     urls = ", ".join(f'"http://{HOST}:{port}/v1"' for port in engines)
-    contestant = f'[[contestants]]\nname = "{MODEL}"\nurls = [{urls}]\nmax_concurrent = 1024\n'
-    return "\n".join(["default_models = false", *lines, contestant])
+    contestant = f'[[contestants]]\nname = "{MODEL}"\nurls = [{urls}]\nmax_concurrent = {places}\n'
+    return f"default_models = false\n{contestant}"
 
 
 # The peers. One process each, as Agon's gateway is one; nothing logged for a request, nothing kept, nothing retried.
 
 
-def vllm_router(arena: Arena, engines: Sequence[int]) -> System:
-    return _router(arena, "vllm-router", ["--log-level", "warning"], engines)
+def vllm_router(arena: Arena, engines: Sequence[int], *, policy: str = "round_robin") -> System:
+    return _router(arena, "vllm-router", ["--log-level", "warning"], engines, policy)
 
 
 def sglang_router(arena: Arena, engines: Sequence[int]) -> System:
     words = ["launch", "--log-level", "warn", "--worker-startup-check-interval", "1"]
-    return _router(arena, "sglang-router", words, engines)
+    return _router(arena, "sglang-router", words, engines, "round_robin")
 
 
-def _router(arena: Arena, name: str, words: Sequence[str], engines: Sequence[int]) -> System:
+def _router(arena: Arena, program: str, words: Sequence[str], engines: Sequence[int], policy: str) -> System:
+    name = program if policy == "round_robin" else f"{program}'s {policy.replace('_', ' ')}"
     port = free_port(HOST)
     urls = [f"http://{HOST}:{engine}" for engine in engines]
-    command = [str(installed("dispatch") / name), *words, "--host", HOST, "--port", str(port)]
-    command += ["--worker-urls", *urls, "--policy", "round_robin", "--prometheus-port", str(free_port(HOST))]
+    command = [str(installed("dispatch") / program), *words, "--host", HOST, "--port", str(port)]
+    command += ["--worker-urls", *urls, "--policy", policy, "--prometheus-port", str(free_port(HOST))]
     command += ["--disable-retries", "--max-concurrent-requests", "4096"]
     arena.launch(name, command, arena.environment)
     return System(name, [port], [name])
