@@ -41,7 +41,7 @@ def test_however_it_is_cut_all_of_it_passes(
     *, texts: list[str], end: str, colon: str, tight: bool, done: bool, cuts: list[int]
 ) -> None:
     data = stream(texts, end=end, colon=colon, tight=tight, done=done)
-    passage = Passage(Renaming("theirs", "ours"))
+    passage = Passage(Renaming.between("theirs", "ours"))
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     passed = b""
     for start, stop in pairwise(places):
@@ -58,18 +58,18 @@ def test_however_it_is_cut_all_of_it_passes(
 
 def test_texts_that_look_like_names_are_left_alone() -> None:
     line = b'data: {"content": "\\"model\\": \\"theirs\\""}\n'
-    assert Passage(Renaming("theirs", "ours")).feed(line) == line
+    assert Passage(Renaming.between("theirs", "ours")).feed(line) == line
 
 
 def test_a_name_in_other_letters_is_put_in_whichever_way_it_is_written() -> None:
-    renaming = Renaming("光", "ours")
+    renaming = Renaming.between("光", "ours")
     for theirs in (b'"model":"\\u5149"', '"model": "光"'.encode()):
         assert renaming.apply(theirs).endswith(b'"ours"')
 
 
 @pytest.mark.parametrize("tail", [b"", b"data: {}\n\n", b'data: {"choices": [{"delta": {"content": "'])
 def test_an_answer_without_an_end_is_none(tail: bytes) -> None:
-    passage = Passage(Renaming("a", "a"))
+    passage = Passage(Renaming.between("a", "a"))
     passage.feed(b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": null}]}\n\n')
     passage.feed(tail if tail.endswith(b"\n") else b"")
     with pytest.raises(EngineTruncated):
@@ -91,14 +91,14 @@ def test_what_is_no_part_of_an_answer_is_an_error_at_once_if_it_comes_first(
     bad: bytes, kind: type[EngineError], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
-        Passage(Renaming("a", "a"), "sesame").feed(bad)
+        Passage(Renaming.between("a", "a"), "sesame").feed(bad)
 
 
 @pytest.mark.parametrize(("bad", "kind", "words"), BAD)
 def test_later_what_stands_before_it_passes_first(bad: bytes, kind: type[EngineError], words: str) -> None:
     good = b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": null}]}\n\n'
     for parts in ((good, good + bad), (good, good, bad), (good + good + bad,)):
-        passage = Passage(Renaming("a", "a"), "sesame")
+        passage = Passage(Renaming.between("a", "a"), "sesame")
         assert b"".join(map(passage.feed, parts)) == good + good
         assert passage.fault is not None
         assert type(passage.fault) is kind
@@ -108,13 +108,13 @@ def test_later_what_stands_before_it_passes_first(bad: bytes, kind: type[EngineE
 
 def test_an_error_that_is_null_is_none() -> None:
     line = b'data: {"choices": [], "error": null}\n\n'
-    passage = Passage(Renaming("a", "a"))
+    passage = Passage(Renaming.between("a", "a"))
     assert passage.feed(line) == line
     assert passage.fault is None
 
 
 def test_a_line_without_an_end_is_bounded() -> None:
-    passage = Passage(Renaming("a", "a"))
+    passage = Passage(Renaming.between("a", "a"))
     for _ in range(4):
         assert passage.feed(1_000_000 * b"x") == b""
     with pytest.raises(EngineRejected):

@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Sequence
 
+from prometheus_client import Counter, Histogram
+
 from agon.api.departure import Departure
 from agon.api.middleware import Application, Receive, Scope, Send
 from agon.api.openai_errors import encoded, openai_headers, openai_status
@@ -31,6 +33,8 @@ _EVENTS = [
 ]
 _OTHER_SITES = (b"cross-site", b"same-site")
 _MAX_KEY_CHARS = 200
+_GONE = 499
+"""Counted for a client who went away before there was anything to send."""
 _Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -44,12 +48,13 @@ class OpenAi:
             _digest(key.encode()): f"key:{_digest(key.encode()).hex()[:24]}" for key in settings.server.api_keys
         }
         self._metrics = metrics
+        self._meters = _Meters(metrics)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/v1/"):
             await self._app(scope, receive, send)
             return
-        call = _Call(scope, send, self._metrics)
+        call = _Call(scope, send, self._meters)
         try:
             await self._answer(call, receive)
         except AgonError as error:
@@ -131,16 +136,37 @@ class OpenAi:
         return client
 
 
+class _Meters:
+    """The metrics' series, found once each."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._requests: dict[tuple[str, str, int], Counter] = {}
+        self._latencies: dict[tuple[str, str], Histogram] = {}
+
+    def of(self, route: str, method: str, status: int) -> Counter:
+        found = self._requests.get((route, method, status))
+        if found is None:
+            found = self._requests[route, method, status] = self._metrics.requests.labels(route, method, str(status))
+        return found
+
+    def latency(self, route: str, method: str) -> Histogram:
+        found = self._latencies.get((route, method))
+        if found is None:
+            found = self._latencies[route, method] = self._metrics.latency_s.labels(route, method)
+        return found
+
+
 class _Call:
     """One request on its way to a response."""
 
-    __slots__ = ("_begun_s", "_metrics", "_send", "_status", "route", "scope")
+    __slots__ = ("_begun_s", "_meters", "_send", "_status", "route", "scope")
 
-    def __init__(self, scope: Scope, send: Send, metrics: Metrics) -> None:
+    def __init__(self, scope: Scope, send: Send, meters: "_Meters") -> None:
         self.scope = scope
         self.route = "other"
         self._send = send
-        self._metrics = metrics
+        self._meters = meters
         self._begun_s = time.perf_counter()
         self._status = 0
 
@@ -174,11 +200,11 @@ class _Call:
         await self.whole(body, openai_status(error), headers)
 
     def count(self) -> None:
-        self._metrics.requests.labels(self.route, self.scope["method"], str(self._status or 499)).inc()
+        self._meters.of(self.route, self.scope["method"], self._status or _GONE).inc()
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self._status = status
-        self._metrics.latency_s.labels(self.route, self.scope["method"]).observe(time.perf_counter() - self._begun_s)
+        self._meters.latency(self.route, self.scope["method"]).observe(time.perf_counter() - self._begun_s)
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
 

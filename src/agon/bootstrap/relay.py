@@ -42,23 +42,26 @@ async def relay(
         }
         return Access(servers, key)
 
-    try:
-        yield Relay(
-            rosters,
-            reach=reach,
-            direct=Direct(dispatch, turns, monotonic_s=time.monotonic),
-            bused=Bused(
-                dispatch,
-                turns,
-                bus,
-                silence_s=silence_s,
-                answer_tokens=settings.limits.answer_tokens,
-                draw_seed=_draw_seed,
-            ),
-            dispatch=dispatch,
+    relaying = Relay(
+        rosters,
+        reach=reach,
+        direct=Direct(dispatch, turns, monotonic_s=time.monotonic),
+        bused=Bused(
+            dispatch,
+            turns,
+            bus,
+            silence_s=silence_s,
+            answer_tokens=settings.limits.answer_tokens,
             draw_seed=_draw_seed,
-        )
+        ),
+        dispatch=dispatch,
+        draw_seed=_draw_seed,
+        monotonic_s=time.monotonic,
+    )
+    try:
+        yield relaying
     finally:
+        await relaying.close()
         await upstreams.close()
         await turns.close()
 

@@ -6,6 +6,7 @@ Bytes go on as they are, line by line, so that an answer that breaks off can sti
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated
@@ -17,22 +18,31 @@ _DONE = b"[DONE]"
 _MAX_LINE_BYTES = 4 << 20
 
 
+@dataclass(frozen=True, slots=True)
 class Renaming:
     """Puts the contestant's name where the server says the model's. Quotes in texts are escaped: they never match."""
 
-    def __init__(self, theirs: str, ours: str) -> None:
-        self._pairs: tuple[tuple[bytes, bytes], ...] = ()
-        if theirs != ours:
-            name = json.dumps(ours, ensure_ascii=False).encode()
-            written = {json.dumps(theirs).encode(), json.dumps(theirs, ensure_ascii=False).encode()}
-            self._pairs = tuple(
-                (before + one, before + name) for before in (b'"model":', b'"model": ') for one in sorted(written)
-            )
+    pairs: tuple[tuple[bytes, bytes], ...]
+    """What the server may write, and what stands for it."""
+
+    @classmethod
+    def between(cls, theirs: str, ours: str) -> "Renaming":
+        if theirs == ours:
+            return cls(())
+        name = json.dumps(ours, ensure_ascii=False).encode()
+        written = {json.dumps(theirs).encode(), json.dumps(theirs, ensure_ascii=False).encode()}
+        keys = (b'"model":', b'"model": ')
+        return cls(tuple((key + one, key + name) for key in keys for one in sorted(written)))
 
     def apply(self, data: bytes) -> bytes:
-        for theirs, ours in self._pairs:
+        for theirs, ours in self.pairs:
             data = data.replace(theirs, ours)
         return data
+
+    def narrowed(self, data: bytes) -> "Renaming":
+        """Only the spelling that this server turns out to use; as it is, if that cannot be told yet."""
+        found = tuple(pair for pair in self.pairs if pair[0] in data)
+        return Renaming(found) if len(found) == 1 else self
 
 
 class Passage:
@@ -72,7 +82,9 @@ class Passage:
             self._rest = b""
         if data:
             data = data[: self._look(data)]
-            self._begun = True
+            if not self._begun:
+                self._begun = True
+                self._renaming = self._renaming.narrowed(data)
         return self._renaming.apply(data)
 
     @property

@@ -1,10 +1,14 @@
 """Requests by a model's name, to wherever that model is."""
 
+import asyncio
 import json
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from uuid import UUID, uuid5
 
-from agon.core.contestants import Contestant, ContestantState, Roster
+from agon.core.contestants import Contestant, ContestantState
+from agon.core.errors import Unavailable
 from agon.core.ports import Dispatch
 from agon.relay.answers import Answer
 from agon.relay.asks import Ask, unknown
@@ -13,6 +17,9 @@ from agon.relay.direct import Direct, Target
 from agon.relay.passage import Renaming
 from agon.relay.ports import Reach, Rosters
 
+log = logging.getLogger(__name__)
+
+_FRESH_S = 0.25
 _KEYS = UUID("3f0f1f0c-56a3-4d0e-8f6a-0d1f6bb6b3a7")
 """Where the ids are that stand for clients' keys."""
 
@@ -29,6 +36,7 @@ class Relay:
         bused: Bused,
         dispatch: Dispatch,
         draw_seed: Callable[[], int],
+        monotonic_s: Callable[[], float],
     ) -> None:
         self._rosters = rosters
         self._reach = reach
@@ -36,8 +44,10 @@ class Relay:
         self._bused = bused
         self._dispatch = dispatch
         self._draw_seed = draw_seed
-        self._roster = Roster(())
+        self._monotonic_s = monotonic_s
         self._targets: dict[str, Target] = {}
+        self._known_s = float("-inf")
+        self._refreshing: asyncio.Task[None] | None = None
 
     async def names(self) -> Sequence[str]:
         """Every model that can be asked, by name."""
@@ -50,10 +60,7 @@ class Relay:
         Raises `NotFound` for an unknown model, `Busy` and `Unavailable` as `Dispatch.reserve`, `EngineError` where the
         model could not answer.
         """
-        await self._refresh()
-        target = self._targets.get(ask.model)
-        if target is None:
-            raise unknown(ask.model)
+        target = await self._named(ask.model)
         seed = None
         if ask.key is not None:
             named = uuid5(_KEYS, f"{ask.client}\n{ask.key}")
@@ -62,11 +69,35 @@ class Relay:
             return await self._direct.answer(ask, target, seed)
         return await self._bused.answer(ask, seed)
 
+    async def close(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._refreshing
+
+    async def _named(self, name: str) -> Target:
+        """Nobody waits for news of a model that is known already."""
+        target = self._targets.get(name)
+        if target is None:
+            await self._refresh()
+            target = self._targets.get(name)
+        elif self._refreshing is None and self._monotonic_s() - self._known_s > _FRESH_S:
+            self._refreshing = asyncio.create_task(self._refresh_behind())
+        if target is None:
+            raise unknown(name)
+        return target
+
+    async def _refresh_behind(self) -> None:
+        try:
+            await self._refresh()
+        except Unavailable as error:
+            log.warning("%s", error.message)
+        finally:
+            self._known_s = self._monotonic_s()
+            self._refreshing = None
+
     async def _refresh(self) -> None:
         roster = await self._rosters.roster()
-        if roster is self._roster:
-            return
-        self._roster = roster
         contestants = [entry.contestant for entry in roster.entries if entry.contestant.state is ContestantState.ACTIVE]
         before = self._targets
         self._targets = {one.name: self._target(one, before.get(one.name)) for one in contestants}
@@ -79,6 +110,6 @@ class Relay:
             contestant=contestant,
             access=access,
             model=json.dumps(contestant.model).encode(),
-            renaming=Renaming(contestant.model, contestant.name),
+            renaming=Renaming.between(contestant.model, contestant.name),
             replicas=tuple(access.servers),
         )
