@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from benchmarks.dispatching import balancing, bursts, models, packets, proxies, scaling
 from benchmarks.dispatching.systems import PEERS, System, agon, await_system, start_engines
@@ -24,32 +24,25 @@ def proxied() -> Results:
     return proxies.results(runs, ours, others)
 
 
-async def _balanced() -> Results:
-    claims, facts = await asyncio.to_thread(balancing.real)
-    async with balancing.valkey() as url:
-        more_claims, more_facts = await balancing.measure(url)
-    return claims + more_claims, facts + more_facts
+def with_valkey(part: Callable[[str], Awaitable[Results]]) -> Results:
+    async def run() -> Results:
+        async with balancing.valkey() as url:
+            return await part(url)
+
+    return asyncio.run(run())
 
 
-async def _burst() -> Results:
-    claims, facts = await asyncio.to_thread(bursts.real)
-    async with balancing.valkey() as url:
-        more_claims, more_facts = await bursts.simulated(url)
-    return claims + more_claims, facts + more_facts
-
-
-async def _scaled() -> Results:
-    async with balancing.valkey() as url:
-        return await scaling.measure(url)
+def both(real: Results, simulated: Results) -> Results:
+    return real[0] + simulated[0], real[1] + simulated[1]
 
 
 PARTS: Mapping[str, Callable[[], Results]] = {
     "proxies": proxied,
-    "balance": lambda: asyncio.run(_balanced()),
+    "balance": lambda: both(balancing.real(), with_valkey(balancing.measure)),
     "packets": packets.measure,
     "models": lambda: asyncio.run(models.measure()),
-    "burst": lambda: asyncio.run(_burst()),
-    "scale": lambda: asyncio.run(_scaled()),
+    "burst": lambda: both(bursts.real(), with_valkey(bursts.simulated)),
+    "scale": lambda: with_valkey(scaling.measure),
 }
 
 

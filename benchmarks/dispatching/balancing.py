@@ -110,7 +110,7 @@ LOAD = 0.8
 SECONDS = 12.0
 _PLACES, _SERVERS, _SPEED = 4, 4, 200
 _LENGTHS = {"low": 20, "high": 800, "alpha": 1.2}
-_MEAN_TOKENS = 83.0
+_MEAN_TOKENS = 73.0
 """Of answers of these lengths."""
 
 
