@@ -33,6 +33,9 @@ class ServerSettings(_Section):
     port: int = Field(default=8000, ge=1, le=65535)
     secure_cookies: bool = False
     """Send cookies over HTTPS only; set it when a proxy in front speaks HTTPS."""
+    runner_metrics_port: int = Field(default=0, ge=0, le=65535)
+    """Where a runner serves its metrics; 0 means nowhere."""
+    runner_metrics_host: str = "127.0.0.1"
     api_keys: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=16)], ...] = Field(
         default=(), repr=False
     )
@@ -96,6 +99,8 @@ class EngineSettings(_Section):
     """What all models together may take; by default what is free at the start, less a margin."""
     cold: Literal["wait", "refuse"] = "wait"
     """What becomes of a turn whose model is not in memory: it waits for it, or is refused while it is loaded."""
+    drain_s: float = Field(default=20.0, ge=0, le=3600)
+    """Seconds that a runner which is told to leave lets answers go on; then other runners go on with them."""
     answer_seconds: float | None = Field(default=None, gt=0)
     """Time budget of one answer, at whose end it is cut, as at its token budget; by default 12 s on few cores."""
 
@@ -190,6 +195,9 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_PORT": ("server", "port"),
     "AGON_SECURE_COOKIES": ("server", "secure_cookies"),
     "AGON_API_KEYS": ("server", "api_keys"),
+    "AGON_RUNNER_METRICS_PORT": ("server", "runner_metrics_port"),
+    "AGON_RUNNER_METRICS_HOST": ("server", "runner_metrics_host"),
+    "AGON_DRAIN_S": ("engine", "drain_s"),
     "AGON_DATA_DIR": ("stores", "data_dir"),
     "AGON_DATABASE_URL": ("stores", "database_url"),
     "AGON_REDIS_URL": ("stores", "redis_url"),

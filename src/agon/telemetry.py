@@ -3,8 +3,14 @@
 import logging
 import sys
 import time
+from collections.abc import Sequence
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+from agon.core.conversation import AnswerState
+from agon.core.generation import Finish
+from agon.dispatch.breaker import BreakerState
+from agon.dispatch.measures import Cause, ReplicaFigures
 
 _LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0)
 
@@ -24,6 +30,133 @@ class Metrics:
         )
         self.streams = Gauge("arena_streams_open", "Event streams open now", registry=registry)
         self.votes = Counter("arena_votes", "Votes committed", ["winner"], registry=registry)
+
+
+_WAIT_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 15.0, 30.0)
+_GAP_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class RunnerMetrics:
+    """A runner's metrics: `Measures` for Prometheus. Contestants and replicas are those of the configuration."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        self.registry = registry
+        self._replicas: frozenset[str] = frozenset()
+        self._make_times(registry)
+        self._make_counts(registry)
+        self._make_gauges(registry)
+
+    def _make_times(self, registry: CollectorRegistry) -> None:
+        self._queue_wait_s = Histogram(
+            "arena_queue_wait_seconds",
+            "Time from asking until an engine was given the turn",
+            ["contestant"],
+            buckets=_WAIT_BUCKETS_S,
+            registry=registry,
+        )
+        self._first_token_s = Histogram(
+            "arena_first_token_seconds",
+            "Time from asking to the first token",
+            ["contestant"],
+            buckets=_WAIT_BUCKETS_S,
+            registry=registry,
+        )
+        self._inter_token_s = Histogram(
+            "arena_inter_token_seconds",
+            "Mean time between two tokens of an answer",
+            ["contestant"],
+            buckets=_GAP_BUCKETS_S,
+            registry=registry,
+        )
+
+    def _make_counts(self, registry: CollectorRegistry) -> None:
+        self._answers = Counter("arena_answers", "Answers that are over", ["contestant", "state"], registry=registry)
+        self._retries = Counter("arena_retries", "Turns given to another replica", ["cause"], registry=registry)
+        self._cancellations = Counter(
+            "arena_cancellations", "Generations ended early", ["contestant"], registry=registry
+        )
+        self._prompt_tokens = Counter("arena_prompt_tokens", "Tokens of prompts", ["contestant"], registry=registry)
+        self._cached_tokens = Counter(
+            "arena_cached_prompt_tokens", "Tokens of prompts that were cached", ["contestant"], registry=registry
+        )
+        self._completion_tokens = Counter(
+            "arena_completion_tokens", "Tokens of answers", ["contestant"], registry=registry
+        )
+        self._drafted_tokens = Counter(
+            "arena_drafted_tokens", "Tokens that speculation proposed", ["contestant"], registry=registry
+        )
+        self._accepted_tokens = Counter(
+            "arena_accepted_tokens", "Proposed tokens that were accepted", ["contestant"], registry=registry
+        )
+        self._loads = Counter("arena_model_loads", "Models brought into memory", ["contestant"], registry=registry)
+        self._evictions = Counter(
+            "arena_model_evictions", "Models put out of memory", ["contestant"], registry=registry
+        )
+
+    def _make_gauges(self, registry: CollectorRegistry) -> None:
+        self._active = Gauge("arena_turns_active", "Turns that run", ["replica"], registry=registry)
+        self._waiting = Gauge("arena_turns_waiting", "Turns that wait for a place", ["replica"], registry=registry)
+        self._occupancy = Gauge("arena_batch_occupancy_ratio", "Share of places taken", ["replica"], registry=registry)
+        self._outstanding = Gauge(
+            "arena_outstanding_tokens", "Tokens that remain of the turns held here", ["replica"], registry=registry
+        )
+        self._breaker = Gauge("arena_breaker_state", "1 for the present state", ["replica", "state"], registry=registry)
+
+    def began(self, contestant: str, *, waited_s: float) -> None:
+        self._queue_wait_s.labels(contestant).observe(waited_s)
+
+    def spoke(self, contestant: str, *, after_s: float) -> None:
+        self._first_token_s.labels(contestant).observe(after_s)
+
+    def ended(self, contestant: str, state: AnswerState, *, gap_s: float | None = None) -> None:
+        self._answers.labels(contestant, state.value).inc()
+        if gap_s is not None:
+            self._inter_token_s.labels(contestant).observe(gap_s)
+
+    def finished(self, contestant: str, finish: Finish) -> None:
+        counts = (
+            (self._prompt_tokens, finish.prompt_tokens),
+            (self._cached_tokens, finish.cached_tokens),
+            (self._completion_tokens, finish.completion_tokens),
+            (self._drafted_tokens, finish.drafted_tokens),
+            (self._accepted_tokens, finish.accepted_tokens),
+        )
+        for counter, tokens in counts:
+            if tokens:
+                counter.labels(contestant).inc(tokens)
+
+    def retried(self, cause: Cause) -> None:
+        self._retries.labels(cause.value).inc()
+
+    def cancelled(self, contestant: str) -> None:
+        self._cancellations.labels(contestant).inc()
+
+    def loaded(self, contestant: str) -> None:
+        """A model was brought into memory."""
+        self._loads.labels(contestant).inc()
+
+    def evicted(self, contestant: str) -> None:
+        """A model had to make room for another."""
+        self._evictions.labels(contestant).inc()
+
+    def stated(self, figures: Sequence[ReplicaFigures]) -> None:
+        for each in figures:
+            report = each.report
+            self._active.labels(report.id).set(report.active)
+            self._waiting.labels(report.id).set(each.waiting)
+            self._occupancy.labels(report.id).set(report.active / report.capacity if report.capacity else 0.0)
+            self._outstanding.labels(report.id).set(each.outstanding_tokens)
+            for state in BreakerState:
+                self._breaker.labels(report.id, state.value).set(state is each.breaker)
+        self._drop_others(frozenset(each.report.id for each in figures))
+
+    def _drop_others(self, replicas: frozenset[str]) -> None:
+        for gone in self._replicas - replicas:
+            for gauge in (self._active, self._waiting, self._occupancy, self._outstanding):
+                gauge.remove(gone)
+            for state in BreakerState:
+                self._breaker.remove(gone, state.value)
+        self._replicas = replicas
 
 
 def set_up_logs(level: str) -> None:

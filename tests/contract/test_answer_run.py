@@ -8,16 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.contract.ledger import Ledger, ref
+from prometheus_client import CollectorRegistry
+from tests.contract.ledger import Ledger, contestant, ref
 
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.errors import EngineError, EngineTruncated, EngineUnreachable
-from agon.core.events import Event, Follower, Packet, Settled, Void
+from agon.core.events import Event, Follower, Packet, Settled, Void, Waiting
 from agon.core.generation import Finish, FinishReason, GenerationRequest, Piece
+from agon.core.placement import AnswerRef
 from agon.core.ports import Outcome
-from agon.dispatch.answer import AnswerRun, SupersededError, Surroundings
+from agon.dispatch.answer import AnswerRun, MovedError, Surroundings
+from agon.dispatch.endings import SupersededError
 from agon.dispatch.policy import Policy
+from agon.dispatch.pool import Member
 from agon.stores.redis.bus import RedisBus
+from agon.telemetry import RunnerMetrics
 
 POLICY = Policy(battle_deadline_s=15.0, other_deadline_s=120.0)
 Say = Sequence[str | EngineError | asyncio.Event]
@@ -52,6 +57,29 @@ class Engine:
             self.closed += 1
 
 
+class ColdEngine(Engine):
+    """Never comes into memory."""
+
+    @property
+    def resident(self) -> bool:
+        return False
+
+
+class Meter:
+    """Remembers how far each turn has come."""
+
+    def __init__(self) -> None:
+        self.spoken: list[AnswerRef] = []
+        self.tokens = 0
+
+    def spoke(self, ref: AnswerRef) -> None:
+        self.spoken.append(ref)
+
+    def wrote(self, ref: AnswerRef, tokens: int) -> None:
+        assert ref in self.spoken
+        self.tokens += tokens
+
+
 class Stage:
     """A conversation and what a watcher of side A makes of it."""
 
@@ -59,11 +87,35 @@ class Stage:
         self.ledger = ledger
         self.bus = bus
         self.conversation = conversation
+        self.meter = Meter()
+        self.ref = ref(conversation, Side.A)
 
-    async def answering(self, engine: Engine, policy: Policy | None = None) -> AnswerRun:
-        around = Surroundings(self.ledger.answers, self.bus, policy or POLICY, time.monotonic)
-        work = await self.ledger.answers.load(ref(self.conversation, Side.A))
-        return AnswerRun(work, engine, around)
+    def member(self, engine: Engine, *, prefill: bool = False) -> Member:
+        return Member("north@here", replace(contestant("north"), prefill=prefill, max_concurrent=1), engine)
+
+    async def answering(
+        self, engine: Engine | Member, policy: Policy | None = None, *, prefill: bool = False
+    ) -> AnswerRun:
+        around = Surroundings(
+            ledger=self.ledger.answers,
+            bus=self.bus,
+            policy=policy or POLICY,
+            meter=self.meter,
+            measures=RunnerMetrics(CollectorRegistry()),
+            monotonic_s=time.monotonic,
+        )
+        work = await self.ledger.answers.load(self.ref)
+        member = engine if isinstance(engine, Member) else self.member(engine, prefill=prefill)
+        return AnswerRun(work, member, around)
+
+    async def breaks(self, engine: Engine, *, prefill: bool = False, skipped: int = 0) -> None:
+        """One attempt that fails, and the beginning of the next; some may begin and say nothing."""
+        run = await self.answering(engine, prefill=prefill)
+        with pytest.raises(EngineError):
+            await run.run()
+        for _ in range(1 + skipped):
+            work = await self.ledger.answers.load(self.ref)
+            assert await self.ledger.answers.retry(self.ref, work.attempt, failed=True) is not None
 
     async def told(self) -> list[Event]:
         """What the bus has of the conversation, up to the end of the side or the first quiet second."""
@@ -106,37 +158,102 @@ async def test_an_answer_is_told_and_kept(stage: Stage) -> None:
     assert events[-1] == Settled(1, Side.A, 1, AnswerState.DONE, 13, "stop")
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (["Hello", " wor"], ["Hello", " world"]),
-        (["Hello", " wor"], ["Hello", " again"]),
-        (["Hello", " wor"], ["Good", "bye"]),
-        (["Hello", " wor"], ["Hel"]),
-        (["Hello", " wor"], ["Hello", " wor"]),
-        ([], ["Hello"]),
-    ],
-)
-async def test_a_second_attempt_takes_the_place_of_the_first(stage: Stage, first: list[str], second: list[str]) -> None:
+FIRST_AND_SECOND: list[tuple[list[str], list[str]]] = [
+    (["Hello", " wor"], ["Hello", " world"]),
+    (["Hello", " wor"], ["Hello", " again"]),
+    (["Hello", " wor"], ["Good", "bye"]),
+    (["Hello", " wor"], ["Hel"]),
+    (["Hello", " wor"], ["Hello", " wor"]),
+    ([], ["Hello"]),
+]
+
+
+@pytest.mark.parametrize("skipped", [0, 1])
+@pytest.mark.parametrize(("first", "second"), FIRST_AND_SECOND)
+async def test_a_second_attempt_takes_the_place_of_the_first(
+    stage: Stage, first: list[str], second: list[str], skipped: int
+) -> None:
     engine = Engine([*first, EngineTruncated("it broke")], second)
+    await stage.breaks(engine, skipped=skipped)
     outcome = await (await stage.answering(engine)).run()
-    assert (outcome.state, outcome.attempt, outcome.text) == (AnswerState.DONE, 2, "".join(second))
+    assert (outcome.state, outcome.attempt, outcome.text) == (AnswerState.DONE, 2 + skipped, "".join(second))
     assert await stage.kept() == "".join(second)
     assert shown(await stage.told()) == "".join(second)
     assert engine.requests[0].messages == engine.requests[1].messages
     assert engine.requests[0].seed == engine.requests[1].seed
+    assert engine.requests[1].said == ""
     assert engine.closed == 2
 
 
-async def test_two_failures_are_the_end_and_void_the_battle(stage: Stage) -> None:
+@pytest.mark.parametrize("skipped", [0, 1])
+async def test_an_engine_that_can_goes_on_behind_what_was_said(stage: Stage, skipped: int) -> None:
+    engine = Engine(["Hello, 🌊 wor", EngineTruncated("it broke")], ["ld", " again"])
+    await stage.breaks(engine, prefill=True, skipped=skipped)
+    outcome = await (await stage.answering(engine, prefill=True)).run()
+    assert (outcome.state, outcome.text) == (AnswerState.DONE, "Hello, 🌊 world again")
+    assert (outcome.completion_tokens, outcome.ttft_ms) == (None, None)
+    assert shown(await stage.told()) == await stage.kept() == "Hello, 🌊 world again"
+    assert [request.said for request in engine.requests] == ["", "Hello, 🌊 wor"]
+    assert [request.sampling.max_tokens for request in engine.requests] == [100, 99]
+
+
+async def test_nothing_is_continued_where_nothing_was_said(stage: Stage) -> None:
+    engine = Engine([EngineUnreachable("gone")], ["Hello"])
+    await stage.breaks(engine, prefill=True)
+    outcome = await (await stage.answering(engine, prefill=True)).run()
+    assert (outcome.text, engine.requests[1].said, outcome.completion_tokens) == ("Hello", "", 5)
+    assert shown(await stage.told()) == "Hello"
+
+
+async def test_a_failure_is_told_only_once_it_is_final(stage: Stage) -> None:
     error = EngineUnreachable("http://secret:1 cannot be reached")
-    outcome = await (await stage.answering(Engine(["a", error], [error]))).run()
-    assert outcome.state is AnswerState.FAILED
+    run = await stage.answering(Engine(["a", error]))
+    with pytest.raises(EngineUnreachable):
+        await run.run()
+    assert (await stage.ledger.conversations.find(stage.conversation.id)).void_reason is None
+    assert (await run.give_up(error)).state is AnswerState.FAILED
     events = await stage.told()
     found = await stage.ledger.conversations.find(stage.conversation.id)
     assert Void(str(found.void_reason)) in events
     assert isinstance(events[-1], Settled)
     assert "secret" not in repr(events)
+
+
+async def test_the_first_token_and_all_tokens_are_noted(stage: Stage) -> None:
+    await (await stage.answering(Engine(["Hello", " world", "!"]))).run()
+    assert (stage.meter.spoken, stage.meter.tokens) == ([stage.ref], 3)
+
+
+async def test_a_turn_without_a_place_can_be_stopped_and_moved(stage: Stage) -> None:
+    engine = Engine(["Hello"])
+    member = stage.member(engine)
+    run = await stage.answering(member)
+    async with member.place():
+        running = asyncio.create_task(run.run())
+        await asyncio.sleep(0.01)
+        run.move()
+        with pytest.raises(MovedError):
+            await running
+        again = await stage.answering(member)
+        running = asyncio.create_task(again.run())
+        await asyncio.sleep(0.01)
+        again.stop()
+        assert (await running).state is AnswerState.STOPPED
+    assert (engine.requests, run.begun, member.waiting) == ([], False, 0)
+
+
+async def test_a_turn_can_be_moved_while_it_is_written(stage: Stage) -> None:
+    engine = Engine(["Hello", asyncio.Event()], ["Hello", " world"])
+    run = await stage.answering(engine)
+    running = asyncio.create_task(run.run())
+    assert shown(await stage.told()) == "Hello"
+    run.move()
+    with pytest.raises(MovedError):
+        await running
+    assert engine.closed == 1
+    assert await stage.ledger.answers.retry(stage.ref, 1, failed=False) == 2
+    assert (await (await stage.answering(engine)).run()).text == "Hello world"
+    assert shown(await stage.told()) == "Hello world"
 
 
 async def test_stopping_closes_the_engine_and_keeps_the_text(stage: Stage) -> None:
@@ -151,11 +268,32 @@ async def test_stopping_closes_the_engine_and_keeps_the_text(stage: Stage) -> No
     assert engine.closed == 1
 
 
-async def test_the_deadline_ends_an_answer(stage: Stage) -> None:
+async def test_a_side_that_is_late_has_lost(stage: Stage) -> None:
     engine = Engine(["Hello", asyncio.Event()])
     outcome = await (await stage.answering(engine, replace(POLICY, battle_deadline_s=0.3))).run()
-    assert (outcome.state, outcome.error) == (AnswerState.FAILED, "deadline")
+    assert (outcome.state, outcome.error, outcome.text) == (AnswerState.FORFEITED, "deadline", "Hello")
     assert engine.closed == 1
+    found = await stage.ledger.conversations.find(stage.conversation.id)
+    assert found.void_reason is None
+    assert found.last_turn.answers[Side.A].state is AnswerState.FORFEITED
+    assert (await stage.told())[-1] == Settled(1, Side.A, 1, AnswerState.FORFEITED, 5, None)
+
+
+async def test_a_side_that_the_arena_kept_waiting_has_not_lost(stage: Stage) -> None:
+    engine = Engine(["Hello"])
+    member = stage.member(engine)
+    async with member.place():
+        outcome = await (await stage.answering(member, replace(POLICY, battle_deadline_s=0.3))).run()
+    assert (outcome.state, outcome.error) == (AnswerState.FAILED, "deadline")
+    assert (await stage.ledger.conversations.find(stage.conversation.id)).void_reason is not None
+    assert engine.requests == []
+
+
+async def test_a_model_that_must_be_loaded_says_so_and_does_not_lose_for_it(stage: Stage) -> None:
+    engine = ColdEngine([asyncio.Event()])
+    outcome = await (await stage.answering(engine, replace(POLICY, battle_deadline_s=0.4))).run()
+    assert outcome.state is AnswerState.FAILED
+    assert (await stage.told())[0] == Waiting(1, Side.A, "The model is being loaded.")
 
 
 async def test_without_a_deadline_there_is_none(ledger: Ledger, bus: RedisBus) -> None:

@@ -11,7 +11,7 @@ numbers, words, sides = st.integers(0, 9999), st.text(max_size=8), st.sampled_fr
 logprobs = st.lists(st.dictionaries(words, st.floats(-9, 0) | words), min_size=1, max_size=3).map(tuple)
 counts = st.none() | numbers
 events = st.one_of(
-    st.builds(Packet, numbers, sides, numbers, numbers, words, st.booleans(), st.none() | logprobs),
+    st.builds(Packet, numbers, sides, numbers, numbers, words, st.booleans(), numbers, st.none() | logprobs),
     st.builds(
         Settled,
         numbers,

@@ -45,7 +45,7 @@ class Bus:
 
 @asynccontextmanager
 async def writing(bus: Bus) -> AsyncGenerator[PacketWriter]:
-    writer = PacketWriter(bus.send, lambda: bus.said)
+    writer = PacketWriter(bus.send, lambda: Stretch(0, bus.said))
     task = asyncio.create_task(writer.run())
     yield writer
     writer.finish()
@@ -57,7 +57,7 @@ def say(bus: Bus, writer: PacketWriter, *tokens: str) -> None:
     for token in tokens:
         offset = len(bus.said)
         bus.said += token
-        writer.add(Stretch(offset, token), 1)
+        writer.add(Stretch(offset, token, 1))
 
 
 async def turn_over() -> None:

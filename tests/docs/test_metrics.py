@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from tests.docs.markdown import ROOT
 
-from agon.telemetry import Metrics
+from agon.telemetry import Metrics, RunnerMetrics
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
 KINDS = {"Counter", "Gauge", "Histogram", "Summary", "Info", "Enum"}
@@ -53,6 +53,7 @@ def test_the_page_lists_every_metric_and_no_other() -> None:
 def test_the_names_are_those_that_are_sent() -> None:
     registry = CollectorRegistry()
     Metrics(registry)
+    RunnerMetrics(registry)
     sent = set(re.findall(r"^# TYPE (\w+) (\w+)$", generate_latest(registry).decode(), re.MULTILINE))
     told = {(metric.name, metric.kind) for metric in documented(PAGE.read_text("utf-8"))}
     assert told <= sent

@@ -140,16 +140,17 @@ async def test_a_body_has_its_limit_whether_it_says_its_length_or_not(narrow_sta
         expect_error(response, 422, "limit_exceeded", "prompt")
 
 
-async def test_a_battle_that_takes_too_long_is_void(narrow_stage: Stage) -> None:
+async def test_a_side_that_takes_too_long_loses_its_battle(narrow_stage: Stage) -> None:
     await narrow_stage.reset()
     stalled, _ = NAMES
     narrow_stage.script(stalled, fail={"kind": "stall", "at_token": 3})
     async with narrow_stage.person() as voter:
         battle = await voter.start()
         seen = await voter.watch(battle)
-        assert len(names(seen, "failed")) == 1
-        assert len(names(seen, "void")) == 1
-        assert (await voter.find(battle))["state"] == "void"
+        assert len(names(seen, "forfeited")) == 1
+        assert names(seen, "failed") == names(seen, "void") == []
+        assert (await voter.find(battle))["state"] == "forfeited"
+        expect_error(await voter.vote(battle), 409, "battle_forfeited")
     async with asyncio.timeout(10):
         while narrow_stage.engine.counters(NAMES[stalled]).active:  # noqa: ASYNC110
             await asyncio.sleep(0.05)

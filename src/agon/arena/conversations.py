@@ -20,7 +20,7 @@ from agon.core.conversation import (
 from agon.core.errors import Busy, Conflict, InvalidInput, NotFound, Unavailable
 from agon.core.events import Follower, Position, Sent, Settled
 from agon.core.pairing import choose_pair
-from agon.core.placement import AnswerRef
+from agon.core.placement import AnswerRef, Job
 from agon.core.ports import (
     AddTurn,
     AnswerLedger,
@@ -29,6 +29,7 @@ from agon.core.ports import (
     Change,
     ConversationLedger,
     ConversationSummary,
+    Dispatch,
     NewConversation,
     NewTurn,
     Outcome,
@@ -36,10 +37,9 @@ from agon.core.ports import (
     VoteLedger,
 )
 from agon.core.votes import Ballot, Winner
+from agon.dispatch.costs import prefix_of, turn_cost
 
 _BUSY_RETRY_S = 5.0
-_STOPPER = "stopped"
-"""Holds the claim of an answer that is stopped before a runner has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ class Arena:
         votes: VoteLedger,
         contestants: Contestants,
         bus: Bus,
+        dispatch: Dispatch,
         limits: Limits,
         chance: Chance,
     ) -> None:
@@ -91,6 +92,7 @@ class Arena:
         self._votes = votes
         self._contestants = contestants
         self._bus = bus
+        self._dispatch = dispatch
         self._limits = limits
         self._chance = chance
 
@@ -135,7 +137,7 @@ class Arena:
 
         changed = await self._conversations.amend(conversation, decide)
         if not repeated:
-            await self._enqueue(_refs(changed, changed.last_turn))
+            await self._dispatch_turn(changed, _refs(changed, changed.last_turn))
         return changed
 
     async def find(self, person: UUID, conversation: UUID) -> Conversation:
@@ -174,13 +176,13 @@ class Arena:
         pending = [ref for ref in _refs(found, turn) if turn.answers[ref.side].state is AnswerState.PENDING]
         await self._bus.stop(pending)
         for ref in pending:
-            if await self._bus.claim(ref, _STOPPER):
+            if await self._dispatch.seize(ref):
                 outcome = Outcome(ref, turn.answers[ref.side].attempt, AnswerState.STOPPED, "", "stopped")
                 settlement = await self._answers.settle(outcome)
                 if settlement.written:
                     ended = Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, 0, "stopped")
                     await self._bus.append(conversation, ended)
-                await self._bus.release(ref, _STOPPER)
+                await self._dispatch.release([ref])
         return await self._conversations.find(conversation)
 
     async def regenerate(self, person: UUID, conversation: UUID, turn: int, side: Side) -> Conversation:
@@ -190,7 +192,7 @@ class Arena:
             return Regenerate(turn, side)
 
         changed = await self._conversations.amend(conversation, decide)
-        await self._enqueue([ref for ref in _refs(changed, changed.last_turn) if ref.side is side])
+        await self._dispatch_turn(changed, [ref for ref in _refs(changed, changed.last_turn) if ref.side is side])
         return changed
 
     async def vote(self, person: UUID, conversation: UUID, winner: Winner, key: str | None) -> CastVote:
@@ -222,7 +224,7 @@ class Arena:
             new = NewConversation(new_id, kind, ask.person, lineup.contestants, turn, lineup.propensity)
             started, fresh = await self._conversations.start(new)
             if fresh:
-                await self._enqueue(_refs(started, started.last_turn))
+                await self._dispatch_turn(started, _refs(started, started.last_turn))
                 return started
         _check_same_start(started, kind, ask, named)
         return started
@@ -247,10 +249,11 @@ class Arena:
             raise Unavailable("No model is ready.", code="no_model_ready")
         return playable[0]
 
-    async def _enqueue(self, refs: Sequence[AnswerRef]) -> None:
+    async def _dispatch_turn(self, conversation: Conversation, refs: Sequence[AnswerRef]) -> None:
         # The ledger has the turn already. If the bus is away, the runners find it there.
         with suppress(Unavailable):
-            await self._bus.enqueue(refs)
+            jobs = [_job(conversation, ref) for ref in refs]
+            await self._dispatch.send(await self._dispatch.reserve(jobs))
 
 
 def _check_same_start(started: Conversation, kind: Kind, ask: Ask, named: Mapping[Side, str] | None) -> None:
@@ -279,6 +282,13 @@ def _repeats(conversation: Conversation, ask: Ask) -> bool:
                 raise Conflict("This Idempotency-Key was used with another prompt.", code="idempotency_mismatch")
             return True
     return False
+
+
+def _job(conversation: Conversation, ref: AnswerRef) -> Job:
+    """The work of one side of the last turn, with what this side has said before."""
+    *earlier, turn = conversation.turns
+    history = [text for each in earlier for text in (each.prompt, each.answers[ref.side].text or "")]
+    return Job(ref, turn_cost(turn.prompt, turn.max_tokens, history=history), prefix_of(ref))
 
 
 def _refs(conversation: Conversation, turn: Turn) -> list[AnswerRef]:

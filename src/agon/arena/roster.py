@@ -1,21 +1,30 @@
 """Who takes part: the ledger's contestants and what the runners say of their engines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from agon.core.contestants import Contestant, ContestantState, EngineState, EngineStatus, Roster, RosterEntry
 from agon.core.errors import InvalidInput, NotFound, Unavailable
-from agon.core.ports import Bus, ContestantLedger
+from agon.core.placement import ReplicaStatus
+from agon.core.ports import ContestantLedger, Dispatch
 
 _FRESH_S = 0.25
-_SILENT = EngineStatus(EngineState.UNKNOWN)
+_FROM_BEST = (
+    EngineState.READY,
+    EngineState.COLD,
+    EngineState.EJECTED,
+    EngineState.LOADING,
+    EngineState.DRAINING,
+    EngineState.FAILED,
+    EngineState.UNKNOWN,
+)
 
 
 class Contestants:
     """Reads and changes the roster. A reading is reused for a quarter of a second."""
 
-    def __init__(self, ledger: ContestantLedger, bus: Bus, monotonic_s: Callable[[], float]) -> None:
+    def __init__(self, ledger: ContestantLedger, dispatch: Dispatch, monotonic_s: Callable[[], float]) -> None:
         self._ledger = ledger
-        self._bus = bus
+        self._dispatch = dispatch
         self._monotonic_s = monotonic_s
         self._read_at_s = float("-inf")
         self._roster = Roster(())
@@ -51,5 +60,17 @@ class Contestants:
 
     async def _read(self) -> Roster:
         contestants = [c for c in await self._ledger.contestants() if c.state is not ContestantState.REMOVED]
-        engines = await self._bus.engines([contestant.name for contestant in contestants])
-        return Roster(tuple(RosterEntry(c, engines.get(c.name, _SILENT)) for c in contestants))
+        replicas: dict[str, list[ReplicaStatus]] = {}
+        for replica in await self._dispatch.replicas():
+            replicas.setdefault(replica.contestant, []).append(replica)
+        return Roster(tuple(RosterEntry(c, status_of(replicas.get(c.name, []))) for c in contestants))
+
+
+def status_of(replicas: Sequence[ReplicaStatus]) -> EngineStatus:
+    """How a contestant is that these replicas answer for: as well as the best of them."""
+    if not replicas:
+        return EngineStatus(EngineState.UNKNOWN)
+    best = min(replicas, key=lambda replica: _FROM_BEST.index(replica.state))
+    active = sum(replica.active for replica in replicas)
+    waiting = max(0, sum(replica.turns for replica in replicas) - active)
+    return EngineStatus(best.state, best.detail, active, sum(replica.capacity for replica in replicas), waiting)

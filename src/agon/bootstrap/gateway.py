@@ -75,7 +75,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
         stack.push_async_callback(dispatch.close)
         jobs = BoardJobs(jobs_of(settings))
         stack.push_async_callback(jobs.close)
-        contestants = Contestants(PostgresContestants(database), bus, time.monotonic)
+        contestants = Contestants(PostgresContestants(database), dispatch, time.monotonic)
         limits = limits_of(settings)
         arena = Arena(
             conversations=PostgresConversations(database),
@@ -83,6 +83,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             votes=votes,
             contestants=contestants,
             bus=bus,
+            dispatch=dispatch,
             limits=limits,
             chance=Chance(secrets.SystemRandom().random, uuid4),
         )

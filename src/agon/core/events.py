@@ -24,6 +24,8 @@ class Packet:
     text: str
     opening: bool = False
     """The first of its attempt: what stands before it is as in the attempt before."""
+    tokens: int = 0
+    """About how many the text is."""
     logprobs: tuple[Mapping[str, Any], ...] | None = None
     """Of the text's tokens, where they were asked for and the engine has them."""
 
@@ -87,6 +89,12 @@ class Said:
 
     text: str = ""
     attempt: int = 0
+    tokens: int = 0
+
+    def then(self, packet: Packet) -> "Said":
+        """What was said with a packet that belongs into it or behind it."""
+        kept = round(self.tokens * packet.offset / len(self.text)) if self.text else 0
+        return Said(self.text[: packet.offset] + packet.text, packet.attempt, kept + packet.tokens)
 
 
 def said_in(events: Iterable[Event], turn: int, side: Side) -> Said:
@@ -100,9 +108,10 @@ def said_in(events: Iterable[Event], turn: int, side: Side) -> Said:
             continue
         if event.attempt < said.attempt:
             continue
-        known = isinstance(event, Packet) and event.offset <= len(said.text)
-        text = said.text[: event.offset] + event.text if isinstance(event, Packet) and known else ""
-        said = Said(text, event.attempt)
+        if isinstance(event, Packet) and event.offset <= len(said.text):
+            said = said.then(event)
+        else:
+            said = Said(attempt=event.attempt)
     return said
 
 

@@ -18,60 +18,74 @@ class PacketWriter:
     bus had may be lost with it. `whole` gives the answer so far.
     """
 
-    def __init__(self, send: Callable[[Stretch], Awaitable[None]], whole: Callable[[], str]) -> None:
+    def __init__(self, send: Callable[[Stretch], Awaitable[None]], whole: Callable[[], Stretch]) -> None:
         self._send = send
         self._whole = whole
-        self._pending = Stretch(0, "")
-        self._tokens = 0
-        self._some = asyncio.Event()
-        self._enough = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._pending: Stretch | None = None
+        self._due_s = 0.0
+        """When the pending text is to go, however little it is; the first goes at once."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle: asyncio.Future[None] | None = None
         self._closing = False
 
-    def add(self, stretch: Stretch, tokens: int) -> None:
+    def add(self, stretch: Stretch) -> None:
         """Take text that follows what was added before."""
-        pending = self._pending
-        self._pending = Stretch(pending.offset, pending.text + stretch.text) if pending.text else stretch
-        self._tokens += tokens
-        self._some.set()
-        if self._tokens >= PACKET_TOKENS:
-            self._enough.set()
+        self._pending = stretch if self._pending is None else self._pending + stretch
+        if self._idle is not None:
+            self._wake_or_wait(self._pending)
 
     async def run(self) -> None:
         """Send until `finish` is called."""
-        first = True
-        while True:
-            await self._some.wait()
-            if not first and not self._closing:
-                await self._linger()
-            first = False
-            if self._pending.text:
-                await self._flush()
-            if self._closing and not self._pending.text:
-                return
+        try:
+            while not self._closing or self._pending is not None:
+                if self._pending is not None and self._is_due(self._pending):
+                    await self._flush(self._pending)
+                else:
+                    await self._doze()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
 
     def finish(self) -> None:
         """Send what is left, then end `run`."""
         self._closing = True
-        self._some.set()
-        self._enough.set()
+        self._wake()
 
-    async def _linger(self) -> None:
+    def _is_due(self, pending: Stretch) -> bool:
+        return self._closing or pending.tokens >= PACKET_TOKENS or self._loop.time() >= self._due_s
+
+    async def _doze(self) -> None:
+        self._idle = self._loop.create_future()
+        if self._pending is not None:
+            self._wake_or_wait(self._pending)
         try:
-            async with asyncio.timeout(PACKET_DELAY_S):
-                await self._enough.wait()
-        except TimeoutError:
-            return
+            await self._idle
+        finally:
+            self._idle = None
 
-    async def _flush(self) -> None:
-        packet = self._pending
-        self._pending = Stretch(0, "")
-        self._tokens = 0
-        if not self._closing:
-            self._some.clear()
-            self._enough.clear()
+    def _wake_or_wait(self, pending: Stretch) -> None:
+        if self._is_due(pending):
+            self._wake()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._due_s, self._ring)
+
+    def _ring(self) -> None:
+        """The timer outlives packets that were full before it: then it is wound up again instead of one for each."""
+        self._timer = None
+        if self._pending is not None and self._idle is not None:
+            self._wake_or_wait(self._pending)
+
+    def _wake(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    async def _flush(self, packet: Stretch) -> None:
+        self._pending = None
         try:
             await self._send(packet)
         except Unavailable:
             await asyncio.sleep(_RETRY_S)
-            self._pending = Stretch(0, self._whole())
-            self._some.set()
+            self._pending = self._whole()
+        else:
+            self._due_s = self._loop.time() + PACKET_DELAY_S

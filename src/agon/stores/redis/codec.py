@@ -27,9 +27,9 @@ from agon.core.traits import Category
 
 def encode_event(event: Event) -> str:
     match event:
-        case Packet(turn, side, attempt, offset, text, opening, logprobs):
+        case Packet(turn, side, attempt, offset, text, opening, tokens, logprobs):
             rest = [] if logprobs is None else [logprobs]
-            return _dump(["p", turn, side.value, attempt, offset, text, opening, *rest])
+            return _dump(["p", turn, side.value, attempt, offset, text, opening, tokens, *rest])
         case Settled(turn, side, attempt, state, length, reason, usage, fault):
             rest = [] if usage is fault is None else [_fields(usage), _fields(fault)]
             return _dump(["s", turn, side.value, attempt, state.value, length, reason, *rest])
@@ -42,8 +42,9 @@ def encode_event(event: Event) -> str:
 def decode_event(text: str) -> Event:
     kind, *rest = json.loads(text)
     if kind == "p":
-        turn, side, attempt, offset, answer, opening, *logprobs = rest
-        return Packet(turn, Side(side), attempt, offset, answer, opening, tuple(logprobs[0]) if logprobs else None)
+        turn, side, attempt, offset, answer, opening, tokens, *more = rest
+        logprobs = tuple(more[0]) if more else None
+        return Packet(turn, Side(side), attempt, offset, answer, opening, tokens, logprobs)
     if kind == "s":
         turn, side, attempt, state, length, reason, *more = rest
         usage, fault = more or (None, None)

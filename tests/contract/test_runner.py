@@ -1,0 +1,289 @@
+"""Runners on a real ledger, a real Redis and scripted servers: whatever breaks, every text is whole and told once."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from tests.contract.floor import POLICY, Floor, Seen
+from tests.contract.ledger import Ledger
+
+from agon.core.contestants import EngineState
+from agon.core.conversation import AnswerState, Conversation, Kind, Side
+from agon.core.events import Settled
+from agon.engines.scripted_text import check_text
+from agon.stores.postgres.answers import PostgresAnswers
+from agon.stores.postgres.contestants import PostgresContestants
+from agon.stores.postgres.conversations import PostgresConversations
+from agon.stores.postgres.database import Database
+from agon.stores.postgres.votes import PostgresVotes
+
+NORTH, SOUTH = "north-model", "south-model"
+
+
+@pytest.fixture
+async def floor(database_url: str, redis_url: str, key_prefix: str) -> AsyncIterator[Floor]:
+    """With a database of its own: a runner looks for all that is pending."""
+    database = Database(database_url)
+    await database.open()
+    answers, votes = PostgresAnswers(database), PostgresVotes(database)
+    contestants = PostgresContestants(database)
+    floor = Floor(Ledger(PostgresConversations(database), answers, votes, votes, contestants), redis_url, key_prefix)
+    for each in floor.cast():
+        await contestants.put_contestant(each, replace=True)
+    yield floor
+    await floor.close()
+    await answers.close()
+    await votes.close()
+    await database.close()
+
+
+def assert_whole(seen: Seen, found: Conversation, tokens: int) -> None:
+    """Both sides are complete, untorn, and the same for who watched and who asks the ledger."""
+    assert seen.whole
+    for side, answer in found.last_turn.answers.items():
+        assert answer.state is AnswerState.DONE
+        assert seen.texts[side] == answer.text
+        checked = check_text(answer.text or "")
+        assert (checked.complete, checked.tokens) == (True, tokens)
+
+
+async def test_an_answer_comes_whole_and_nothing_stays_counted(floor: Floor) -> None:
+    server = await floor.server(tokens=40)
+    await floor.hand("one", floor.cast(server))
+    asked = await floor.ask()
+    seen = await floor.watch(asked)
+    assert_whole(seen, await floor.written(asked), 40)
+    await floor.until_nothing_counts()
+
+
+@pytest.mark.parametrize("kind", ["http_500", "disconnect"])
+async def test_what_fails_before_its_first_token_is_asked_at_another_replica(floor: Floor, kind: str) -> None:
+    bad, good = await floor.server(tokens=24), await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(bad, good))
+    bad.configure("*", fail={"kind": kind})
+    for _ in range(3):
+        asked = await floor.ask()
+        assert_whole(await floor.watch(asked), await floor.written(asked), 24)
+    failed = sum(bad.counters(model).failed for model in (NORTH, SOUTH))
+    assert good.counters(NORTH).finished + good.counters(SOUTH).finished >= 6
+    assert failed <= 6
+    await floor.until_nothing_counts()
+
+
+@pytest.mark.parametrize("prefill", [True, False])
+@pytest.mark.parametrize("kind", ["disconnect", "truncate", "error_event"])
+async def test_what_breaks_in_the_middle_goes_on_at_another_replica(floor: Floor, kind: str, *, prefill: bool) -> None:
+    script = {"tokens": 40, "rate_tokens_per_s": 400.0, "prefill": prefill}
+    bad, good = await floor.server(**script), await floor.server(**script)
+    await floor.hand("one", floor.cast(bad, good, prefill=prefill))
+    bad.configure("*", fail={"kind": kind, "at_token": 17})
+    for _ in range(3):
+        asked = await floor.ask()
+        seen = await floor.watch(asked)
+        assert_whole(seen, await floor.written(asked), 40)
+    assert bad.counters(NORTH).failed + bad.counters(SOUTH).failed > 0
+    await floor.until_nothing_counts()
+
+
+async def test_with_one_replica_it_is_asked_there_again_and_then_it_has_failed(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    server.configure(NORTH, fail={"kind": "truncate", "at_token": 9})
+    before = server.counters(NORTH).started
+    found = await floor.written(await floor.ask())
+    assert {side: answer.state for side, answer in found.last_turn.answers.items()} == {
+        Side.A: AnswerState.FAILED,
+        Side.B: AnswerState.DONE,
+    }
+    assert found.void_reason is not None
+    assert server.counters(NORTH).started == before + 2
+    await floor.until_nothing_counts()
+
+
+async def test_a_busy_replica_is_left_for_another_and_waited_for_where_there_is_none(floor: Floor) -> None:
+    server = await floor.server(tokens=30, rate_tokens_per_s=100.0, max_active=1)
+    hand = await floor.hand("one", floor.cast(server))
+    asked = [await floor.ask(Kind.CHAT) for _ in range(3)]
+    for each in asked:
+        found = await floor.written(each)
+        assert check_text(found.last_turn.answers[Side.A].text or "").complete
+    assert all(member.state is EngineState.READY for member in hand.runner.members)
+    await floor.until_nothing_counts()
+
+
+async def test_a_late_side_forfeits_and_its_engine_is_freed(floor: Floor) -> None:
+    server = await floor.server(tokens=40)
+    await floor.hand("one", floor.cast(server), policy=replace(POLICY, battle_deadline_s=0.6))
+    server.configure(NORTH, rate_tokens_per_s=20.0)
+    asked = await floor.ask()
+    seen = await floor.watch(asked)
+    found = await floor.written(asked)
+    states = {side: answer.state for side, answer in found.last_turn.answers.items()}
+    assert states == {Side.A: AnswerState.FORFEITED, Side.B: AnswerState.DONE}
+    assert seen.ends[Side.A].state is AnswerState.FORFEITED
+    assert seen.texts[Side.A] == found.last_turn.answers[Side.A].text != ""
+    assert found.void_reason is None
+    await floor.until(lambda: server.counters(NORTH).active == 0)
+    await floor.until_nothing_counts()
+
+
+async def test_a_side_that_waited_for_a_place_is_void_when_it_is_late(floor: Floor) -> None:
+    server = await floor.server(tokens=1000, rate_tokens_per_s=20.0)
+    policy = replace(POLICY, battle_deadline_s=1.0)
+    await floor.hand("one", floor.cast(server, places=1), policy=policy)
+    first = await floor.ask(Kind.CHAT)
+    await floor.until(lambda: server.counters(NORTH).active == 1)
+    found = await floor.written(await floor.ask())
+    assert found.last_turn.answers[Side.A].state is AnswerState.FAILED
+    assert found.void_reason is not None
+    await floor.stop(first)
+    await floor.written(first)
+    await floor.until_nothing_counts()
+
+
+@pytest.mark.parametrize("prefill", [True, False])
+async def test_what_a_dead_runner_had_goes_on_at_another_within_two_seconds(floor: Floor, *, prefill: bool) -> None:
+    server = await floor.server(tokens=90, rate_tokens_per_s=30.0, prefill=prefill)
+    cast = floor.cast(server, prefill=prefill)
+    one, _ = await floor.hand("one", cast), await floor.hand("two", cast)
+    asked = [await floor.ask() for _ in range(4)]
+    watching = [asyncio.create_task(floor.watch(each)) for each in asked]
+    await floor.until(lambda: server.counters(NORTH).active + server.counters(SOUTH).active == 8)
+    started = server.counters(NORTH).started + server.counters(SOUTH).started
+    had = one.runner.turns
+    died_s = time.monotonic()
+    await one.kill()
+    assert had > 0
+    await floor.until(lambda: server.counters(NORTH).started + server.counters(SOUTH).started >= started + had)
+    assert time.monotonic() - died_s < 2.0
+    for each, watched in zip(asked, watching, strict=True):
+        assert_whole(await watched, await floor.written(each), 90)
+    await floor.until_nothing_counts()
+
+
+async def test_a_runner_that_only_seemed_dead_does_no_harm(floor: Floor) -> None:
+    server = await floor.server(tokens=90, rate_tokens_per_s=30.0)
+    cast = floor.cast(server)
+    one = await floor.hand("one", cast)
+    asked = [await floor.ask() for _ in range(3)]
+    watching = [asyncio.create_task(floor.watch(each)) for each in asked]
+    await floor.until(lambda: one.runner.turns == 6)
+    await floor.hand("two", cast)
+    one.line.is_cut = True
+    await asyncio.sleep(1.9)
+    one.line.is_cut = False
+    for each, watched in zip(asked, watching, strict=True):
+        assert_whole(await watched, await floor.written(each), 90)
+    await floor.until_nothing_counts()
+
+
+async def test_a_runner_that_leaves_finishes_what_it_has_and_takes_nothing_new(floor: Floor) -> None:
+    server = await floor.server(tokens=40, rate_tokens_per_s=30.0)
+    cast = floor.cast(server)
+    one, two = await floor.hand("one", cast), await floor.hand("two", cast)
+    asked = [await floor.ask() for _ in range(4)]
+    watching = [asyncio.create_task(floor.watch(each)) for each in asked]
+    await floor.until(lambda: server.counters(NORTH).active + server.counters(SOUTH).active == 8)
+    one.runner.drain()
+    await asyncio.sleep(0.1)
+    late = await floor.ask()
+    assert two.runner.turns >= 2
+    await asyncio.wait_for(one.task, 8)
+    for each, watched in zip(asked, watching, strict=True):
+        assert_whole(await watched, await floor.written(each), 40)
+    assert_whole(await floor.watch(late), await floor.written(late), 40)
+    assert server.counters(NORTH).cancelled == server.counters(SOUTH).cancelled == 0
+    await floor.until_nothing_counts()
+
+
+async def test_what_is_not_done_when_a_runner_must_leave_goes_on_elsewhere(floor: Floor) -> None:
+    server = await floor.server(tokens=90, rate_tokens_per_s=30.0)
+    cast = floor.cast(server)
+    one = await floor.hand("one", cast, drain_s=0.2)
+    asked = await floor.ask()
+    watching = asyncio.create_task(floor.watch(asked))
+    await floor.until(lambda: server.counters(NORTH).active == 1)
+    await floor.hand("two", cast)
+    one.runner.drain()
+    await asyncio.wait_for(one.task, 3)
+    assert_whole(await watching, await floor.written(asked), 90)
+    await floor.until_nothing_counts()
+
+
+async def test_what_waits_at_a_replica_that_goes_down_goes_elsewhere(floor: Floor) -> None:
+    bad, good = await floor.server(tokens=200, rate_tokens_per_s=20.0), await floor.server(tokens=24)
+    hand = await floor.hand("one", floor.cast(bad, places=1))
+    blocking = await floor.ask(Kind.CHAT)
+    await floor.until(lambda: bad.counters(NORTH).active == 1)
+    waiting = await floor.ask(Kind.CHAT)
+    await floor.until(lambda: hand.runner.turns == 2)
+    hand.cast.present = floor.cast(bad, good, places=1)
+    await floor.until_served(hand.cast.present)
+    draining = (f"north@{bad.url}",)
+    hand.cast.present = [replace(each, draining=draining) for each in hand.cast.present]
+    found = await floor.written(waiting)
+    assert check_text(found.last_turn.answers[Side.A].text or "").tokens == 24
+    await floor.stop(blocking)
+    assert (await floor.written(blocking)).last_turn.answers[Side.A].state is AnswerState.STOPPED
+    await floor.until_nothing_counts()
+
+
+async def test_a_stop_reaches_what_runs_and_what_waits(floor: Floor) -> None:
+    server = await floor.server(tokens=400, rate_tokens_per_s=20.0)
+    hand = await floor.hand("one", floor.cast(server, places=1))
+    running = await floor.ask(Kind.CHAT)
+    await floor.until(lambda: server.counters(NORTH).active == 1)
+    waiting = await floor.ask(Kind.CHAT)
+    await floor.until(lambda: hand.runner.turns == 2)
+    for each in (waiting, running):
+        await floor.stop(each)
+        assert (await floor.written(each)).last_turn.answers[Side.A].state is AnswerState.STOPPED
+    await floor.until(lambda: server.counters(NORTH).active == 0)
+    assert server.counters(NORTH).started == 2  # one of them to warm up
+    await floor.until_nothing_counts()
+
+
+async def test_a_stop_that_comes_before_its_turn_counts(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    hand = await floor.hand("one", floor.cast(server))
+    started = server.counters(NORTH).started
+    hand.line.is_cut = True
+    asked = await floor.ask(Kind.CHAT)
+    await floor.stop(asked)
+    await asyncio.sleep(0.1)
+    hand.line.is_cut = False
+    assert (await floor.written(asked)).last_turn.answers[Side.A].state is AnswerState.STOPPED
+    assert server.counters(NORTH).started == started
+    await floor.until_nothing_counts()
+
+
+async def test_what_the_bus_has_lost_is_found_in_the_ledger(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    asked = await floor.ledger.begin()
+    assert_whole(await floor.watch(asked), await floor.written(asked), 24)
+
+
+async def test_a_replica_that_keeps_failing_is_ejected_and_spared(floor: Floor) -> None:
+    bad, good = await floor.server(tokens=8), await floor.server(tokens=8)
+    hand = await floor.hand("one", floor.cast(bad, good))
+    bad.configure(NORTH, fail={"kind": "http_500"})
+    [member] = [each for each in hand.runner.members if each.replica == f"north@{bad.url}"]
+    async with asyncio.timeout(20):
+        while member.state is not EngineState.EJECTED:
+            await floor.written(await floor.ask(Kind.CHAT))
+    failed = bad.counters(NORTH).failed
+    await asyncio.sleep(0.5)
+    for _ in range(10):
+        await floor.written(await floor.ask(Kind.CHAT))
+    assert bad.counters(NORTH).failed == failed
+    await floor.until_nothing_counts()
+
+
+async def test_the_end_of_an_answer_is_told_once(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    seen = await floor.watch(await floor.ask())
+    assert len([event for event in seen.events if isinstance(event, Settled)]) == 2
