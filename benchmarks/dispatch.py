@@ -52,12 +52,18 @@ def main() -> None:
     chosen: list[str] = parser.parse_args().parts or list(PARTS)
     claims: list[Claim] = []
     facts: list[Fact] = []
-    for part in chosen:
-        console.print(f"{part} …")
-        found, told = PARTS[part]()
-        claims += found
-        facts += told
-    publish("dispatch" if chosen == list(PARTS) else f"dispatch-{'-'.join(chosen)}", claims, facts)
+    done: list[str] = []
+    try:
+        for part in chosen:
+            console.print(f"{part} …")
+            found, told = PARTS[part]()
+            claims += found
+            facts += told
+            done.append(part)
+    finally:
+        # What was measured before a part failed is worth keeping, under its own name.
+        if done:
+            publish("dispatch" if done == list(PARTS) else f"dispatch-{'-'.join(done)}", claims, facts)
 
 
 if __name__ == "__main__":
