@@ -173,6 +173,18 @@ async def test_streams_do_not_mix(bus: RedisBus, other_bus: RedisBus) -> None:
         assert events == [packet(100 * index + number) for number in range(5)]
 
 
+async def test_one_who_joins_need_not_wait_for_the_others_streams(bus: RedisBus, other_bus: RedisBus) -> None:
+    quiet, told = uuid4(), uuid4()
+    await bus.append(told, packet(0))
+    async with aclosing(other_bus.watch(quiet)) as nothing, asyncio.timeout(3):
+        joined = asyncio.create_task(anext(nothing))
+        await asyncio.sleep(0.1)
+        async with aclosing(other_bus.watch(told)) as events:
+            async with asyncio.timeout(0.8):
+                assert await anext(events) == packet(0)
+        assert await joined is None
+
+
 async def test_a_quiet_stream_says_so(bus: RedisBus) -> None:
     async with aclosing(bus.watch(uuid4())) as events, asyncio.timeout(10):
         assert await anext(events) is None

@@ -197,9 +197,8 @@ async def test_a_server_that_falls_silent_is_given_up_in_time(tmp_path: Path) ->
 
 async def test_a_server_that_is_slow_but_answers_is_not_given_up(wire: Wire, redis_url: str) -> None:
     del wire
-    patient = Wire(redis_url, timeout_s=0.25)
-    for _ in range(3):
-        await patient.call("BLPOP", "nothing:there", 0.15)
+    patient = Wire(redis_url, timeout_s=0.6)
+    await asyncio.gather(*(patient.call("BLPOP", "nothing:there", 0.3) for _ in range(3)))
     assert await patient.call("ECHO", "same") == "same"
     await patient.close()
 
