@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from prometheus_client import CollectorRegistry
 from tests.contract.ledger import Ledger, new, ref
@@ -15,9 +16,9 @@ from agon.core.contestants import Contestant, ContestantKind, EngineState
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.errors import Unavailable
 from agon.core.events import Event, Follower, Packet, Settled
-from agon.core.generation import Engine
-from agon.core.placement import Admission, Job
-from agon.dispatch.costs import prefix_of, turn_cost
+from agon.core.generation import Engine, GenerationRequest, Message, Sampling
+from agon.core.placement import Admission, AnswerRef, Job
+from agon.dispatch.costs import prefix_of, request_cost, turn_cost
 from agon.dispatch.policy import Policy
 from agon.dispatch.runner import BEAT_S, Runner, RunnerParts, RunnerSettings
 from agon.engines.openai_http import OpenAiEngine
@@ -125,7 +126,7 @@ class Floor:
     ) -> Hand:
         """A runner that is at work and whose replicas are ready."""
         line = Line(self._url, prefix=self._prefix, executor=name)
-        bus = RedisBus(self._url, prefix=self._prefix, runner=name)
+        bus = RedisBus(self._url, prefix=self._prefix)
         metrics, cast = RunnerMetrics(CollectorRegistry()), Cast(contestants)
         parts = RunnerParts(
             answers=self.ledger.answers,
@@ -161,6 +162,25 @@ class Floor:
         ]
         await self.gate.send(await self.gate.reserve(jobs))
         return started
+
+    async def request(self, **extra: object) -> AnswerRef:
+        """Ask north something that the ledger does not know."""
+        where = AnswerRef(uuid4(), 1, Side.A, "north")
+        asked = GenerationRequest((Message("user", "Why?"),), Sampling(100), 7, extra=extra)
+        job = Job(where, request_cost(asked), request=asked)
+        await self.gate.send(await self.gate.reserve([job]))
+        return where
+
+    async def events(self, where: AnswerRef) -> list[Event]:
+        """What the stream of such a request holds, up to its end."""
+        found: list[Event] = []
+        async with asyncio.timeout(20), aclosing(self.bus.watch(where.conversation)) as watched:
+            async for event in watched:
+                if event is not None:
+                    found.append(event)
+                if isinstance(event, Settled):
+                    break
+        return found
 
     async def watch(self, conversation: Conversation) -> Seen:
         seen, follower = Seen(), Follower()

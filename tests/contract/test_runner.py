@@ -11,7 +11,7 @@ from tests.contract.ledger import Ledger
 
 from agon.core.contestants import EngineState
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
-from agon.core.events import Settled
+from agon.core.events import Packet, Settled
 from agon.engines.scripted_text import check_text
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresContestants
@@ -287,3 +287,75 @@ async def test_the_end_of_an_answer_is_told_once(floor: Floor) -> None:
     await floor.hand("one", floor.cast(server))
     seen = await floor.watch(await floor.ask())
     assert len([event for event in seen.events if isinstance(event, Settled)]) == 2
+
+
+async def test_a_request_that_the_ledger_does_not_know_is_told_with_its_usage(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    where = await floor.request()
+    [*packets, settled] = await floor.events(where)
+    assert isinstance(settled, Settled)
+    text = "".join(packet.text for packet in packets if isinstance(packet, Packet))
+    assert check_text(text).complete
+    assert (settled.state, settled.length, settled.finish_reason) == (AnswerState.DONE, len(text), "stop")
+    assert settled.usage is not None
+    assert settled.usage.completion_tokens == 24
+    assert settled.fault is None
+    await floor.until_nothing_counts()
+
+
+async def test_a_request_is_told_with_what_the_engine_says_of_its_tokens(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    where = await floor.request(logprobs=True, top_logprobs=1)
+    packets = [event for event in await floor.events(where) if isinstance(event, Packet)]
+    told = [entry for packet in packets for entry in packet.logprobs or ()]
+    assert "".join(entry["token"] for entry in told) == "".join(packet.text for packet in packets)
+    assert sum(packet.tokens for packet in packets) == len(told) == 24
+
+
+@pytest.mark.parametrize("prefill", [True, False])
+async def test_a_request_goes_on_where_another_replica_broke_off(floor: Floor, *, prefill: bool) -> None:
+    bad, good = await floor.server(tokens=40, prefill=prefill), await floor.server(tokens=40, prefill=prefill)
+    await floor.hand("one", floor.cast(bad, good, prefill=prefill))
+    bad.configure("*", fail={"kind": "truncate", "at_token": 17})
+    for _ in range(3):
+        text = ""
+        for event in await floor.events(await floor.request()):
+            if isinstance(event, Packet):
+                assert event.offset == len(text)
+                text += event.text
+        assert (check_text(text).complete, check_text(text).tokens) == (True, 40)
+    await floor.until_nothing_counts()
+
+
+async def test_a_request_that_fails_for_good_says_why(floor: Floor) -> None:
+    server = await floor.server(tokens=24)
+    await floor.hand("one", floor.cast(server))
+    server.configure(NORTH, fail={"kind": "http_500"})
+    [*_, settled] = await floor.events(await floor.request())
+    assert isinstance(settled, Settled)
+    assert settled.state is AnswerState.FAILED
+    assert settled.fault is not None
+    assert settled.fault.code == "engine_error"
+    await floor.until_nothing_counts()
+
+
+async def test_a_request_can_be_stopped_and_survives_its_runner(floor: Floor) -> None:
+    server = await floor.server(tokens=90, rate_tokens_per_s=30.0)
+    cast = floor.cast(server)
+    one, _ = await floor.hand("one", cast), await floor.hand("two", cast)
+    stopped, *others = [await floor.request() for _ in range(4)]
+    await floor.until(lambda: server.counters(NORTH).active == 4)
+    await floor.bus.stop([stopped])
+    await one.kill()
+    [*_, settled] = await floor.events(stopped)
+    assert isinstance(settled, Settled)
+    assert settled.state is AnswerState.STOPPED
+    for where in others:
+        text = ""
+        for event in await floor.events(where):
+            if isinstance(event, Packet):
+                text = text[: event.offset] + event.text
+        assert check_text(text).tokens == 90
+    await floor.until_nothing_counts()
