@@ -31,7 +31,10 @@ class Counts:
     received: int
     sent: int
     """Bytes of Valkey's connections."""
-    commits: int
+    transactions: int
+    """Of PostgreSQL, reads included."""
+    log_bytes: int
+    """Written to PostgreSQL's log."""
 
     @classmethod
     async def read(cls, arena: Arena, *, reset: bool = False) -> "Counts":
@@ -40,16 +43,16 @@ class Counts:
         try:
             stats = await client.info("commandstats")
             traffic = await client.info("stats")
-            commits = await connection.fetchval("select sum(xact_commit) from pg_stat_database")
+            transactions = await connection.fetchval("select sum(xact_commit)::bigint from pg_stat_database")
+            log_bytes = await connection.fetchval("select (pg_current_wal_lsn() - '0/0')::bigint")
             if reset:
                 await client.config_resetstat()
         finally:
             await client.aclose()
             await connection.close()
         commands = {name.removeprefix("cmdstat_"): (each["calls"], each["usec"]) for name, each in stats.items()}
-        if reset:
-            return cls({}, 0, 0, int(commits))
-        return cls(commands, traffic["total_net_input_bytes"], traffic["total_net_output_bytes"], int(commits))
+        received, sent = traffic["total_net_input_bytes"], traffic["total_net_output_bytes"]
+        return cls(commands, received, sent, transactions, log_bytes)
 
     def calls(self, *names: str) -> int:
         return sum(self.commands.get(name, (0, 0.0))[0] for name in names)
@@ -62,7 +65,8 @@ class Counts:
 class Run:
     waits: Waits
     counts: Counts
-    commits: int
+    transactions: int
+    log_bytes: int
     processor: Mapping[str, Processor]
 
     @property
@@ -104,7 +108,8 @@ def _run(arena: Arena, course: Course) -> Run:
     with arena.processor() as processor:
         waits = asyncio.run(course.run(is_direct=False))
     after = asyncio.run(Counts.read(arena))
-    return Run(waits, after, after.commits - before.commits, dict(processor))
+    transactions, log_bytes = after.transactions - before.transactions, after.log_bytes - before.log_bytes
+    return Run(waits, after, transactions, log_bytes, dict(processor))
 
 
 def _claims(ours: list[Run], direct: list[Waits]) -> list[Claim]:
@@ -144,5 +149,6 @@ def _facts(ours: list[Run]) -> list[Fact]:
         Fact("calls of dispatch scripts for a side, beats included", per_side("evalsha", "eval"), "calls"),
         Fact("bytes to Valkey for a token", sum(run.counts.received for run in ours) / tokens, "bytes"),
         Fact("bytes from Valkey for a token", sum(run.counts.sent for run in ours) / tokens, "bytes"),
-        Fact("commits of the ledger for a battle", sum(run.commits for run in ours) / (sides / _SIDES), "commits"),
+        Fact("transactions of the ledger for a battle", sum(run.transactions for run in ours) * _SIDES / sides, ""),
+        Fact("bytes of the ledger's log for a battle", sum(run.log_bytes for run in ours) * _SIDES / sides, "bytes"),
     ]

@@ -1,7 +1,6 @@
 """The stages of battles up to their first texts, told apart from outside: Valkey says what it was asked when."""
 
 import asyncio
-import json
 import statistics
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,11 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from agon.stores.redis.client import connect
+from agon.stores.redis.scripts import script
 
 STAGES = (
-    "asked until queued",
-    "queued until claimed by the runner",
-    "claimed until the first text is in the stream",
+    "asked until sent to a runner",
+    "sent until taken by the runner",
+    "taken until the first text is in the stream",
     "in the stream until at the client",
 )
 _QUIET_S = 0.1
@@ -32,20 +32,20 @@ class Sighting:
 
 @dataclass(slots=True)
 class Trace:
-    """When Valkey first saw each side queued, claimed and streamed, by (conversation, side)."""
+    """When Valkey first saw each side sent to a runner, taken and streamed, by (conversation, side)."""
 
-    queued: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
-    claimed: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    sent: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    taken: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     streamed: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
 
     def note(self, at: float, words: str) -> None:
         kind, _, rest = words.partition(" ")
-        if kind == "EVAL" and ":claim:" in rest and "queued" in rest:
-            conversation, _turn, side = rest.partition(":claim:")[2].split(" ", 1)[0].split(":")
-            self.claimed.setdefault((conversation, side), at)
-        elif kind == "XADD" and ":queue:" in rest:
-            conversation, _turn, side, *_ = json.loads(rest.partition(" * d ")[2])
-            self.queued.setdefault((conversation, side), at)
+        if kind == "EVALSHA" and rest.startswith(script("take").digest):
+            # After the digest: number of keys, prefix, executor and beat, then entries and turns by turns.
+            for turn in rest.split(" ")[6::2]:
+                self.taken.setdefault(_side(turn), at)
+        elif kind == "XADD" and ":inbox:" in rest:
+            self.sent.setdefault(_side(rest.partition(" * r ")[2]), at)
         elif kind == "XADD" and ":stream:" in rest and '* d ["p",' in rest:
             conversation = rest.partition(":stream:")[2].split(" ", 1)[0]
             side = rest.partition('* d ["p",')[2].split('"')[1]
@@ -58,8 +58,13 @@ class Trace:
 
     def _stages_ms(self, seen: Sighting) -> list[float]:
         key = (seen.conversation, seen.side)
-        marks = [seen.asked, self.queued[key], self.claimed[key], self.streamed[key], seen.first]
+        marks = [seen.asked, self.sent[key], self.taken[key], self.streamed[key], seen.first]
         return [(end - begin) * 1000 for begin, end in pairwise(marks)]
+
+
+def _side(turn: str) -> tuple[str, str]:
+    conversation, _number, side, _contestant = turn.split(":", 3)
+    return conversation, side
 
 
 @asynccontextmanager
