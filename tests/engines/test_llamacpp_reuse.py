@@ -13,7 +13,7 @@ from agon.core.errors import EngineRejected
 from agon.core.generation import GenerationRequest, Message, Piece, Sampling
 from agon.engines.gguf_header import read_header
 from agon.engines.llamacpp import LlamaCppEngine
-from agon.engines.llamacpp_options import LlamaCppOptions, batch_tokens, fit
+from agon.engines.llamacpp_options import LlamaCppOptions, fit, reading_tokens
 
 OPTIONS = LlamaCppOptions(n_parallel=2, n_ctx_per_slot=1024)
 COPY = (
@@ -162,14 +162,29 @@ def test_what_a_model_takes_is_known_from_its_header(tmp_path: Path) -> None:
         (469, LlamaCppOptions(), 8),
         (4000, LlamaCppOptions(), 8),
         (94, LlamaCppOptions(n_threads=4), 64),
-        (469, LlamaCppOptions(ngram=True), 32),
-        (94, LlamaCppOptions(n_parallel=16, ngram=True), 64),
-        (94, LlamaCppOptions(n_parallel=64, ngram=True), 128),
-        (469, LlamaCppOptions(draft=Path("small.gguf")), 10),
+        (469, LlamaCppOptions(ngram=True), 8),
     ],
 )
 def test_larger_models_read_in_smaller_steps(
     tmp_path: Path, file_mib: int, options: LlamaCppOptions, batch: int
 ) -> None:
     header = replace(read_header(write_gguf(tmp_path / "m.gguf", model_metadata())), file_bytes=file_mib << 20)
-    assert batch_tokens(header, options) == batch
+    assert reading_tokens(header, options) == batch
+
+
+@pytest.mark.parametrize(
+    ("options", "speculated"),
+    [
+        (LlamaCppOptions(), 0),
+        (LlamaCppOptions(n_parallel=8, ngram=True), 7),
+        (LlamaCppOptions(n_parallel=16, ngram=True), 3),
+        (LlamaCppOptions(n_parallel=300, ngram=True), 1),
+        (LlamaCppOptions(n_parallel=20, draft=Path("m.gguf")), 2),
+    ],
+)
+def test_what_all_slots_guess_fits_into_one_batch(tmp_path: Path, options: LlamaCppOptions, speculated: int) -> None:
+    path = write_gguf(tmp_path / "m.gguf", model_metadata())
+    found = fit(path, replace(options, draft=path if options.draft else None))
+    assert options.speculated == speculated
+    assert found.n_batch >= options.n_parallel * (speculated + 1)
+    assert found.n_ubatch == fit(path, LlamaCppOptions()).n_ubatch

@@ -70,7 +70,7 @@ class LlamaCppEngine:
                     "free: close other programs, give this machine more memory, or run fewer or smaller models.",
                     code="not_enough_memory",
                 )
-            return load(self._path, self._options, n_batch=found.n_batch)
+            return load(self._path, self._options, found)
 
     def _unload(self, held: list[LlamaCppServer]) -> None:
         self._threads.shutdown(wait=True)

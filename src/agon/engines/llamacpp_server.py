@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from agon.core.errors import EngineError, EngineRejected
-from agon.engines.llamacpp_options import LlamaCppOptions
+from agon.engines.llamacpp_options import Fit, LlamaCppOptions
 
 _NGRAM_MATCH = 8
 """Tokens that must have been seen in a row before what followed them is proposed."""
@@ -40,14 +40,15 @@ class LlamaCppServer:
             raise EngineError(f"The engine failed: {error}") from None
 
 
-def load(path: Path, options: LlamaCppOptions, *, n_batch: int) -> LlamaCppServer:
+def load(path: Path, options: LlamaCppOptions, found: Fit) -> LlamaCppServer:
     """Load a model; its context is shared out over the slots. Raises `EngineRejected`."""
     xllamacpp = cast("Any", importlib.import_module("xllamacpp"))
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_parallel = options.n_parallel
     params.n_ctx = options.n_ctx
-    params.n_batch = params.n_ubatch = n_batch
+    params.n_batch = found.n_batch
+    params.n_ubatch = found.n_ubatch
     params.n_gpu_layers = 0
     # The default takes 8 GiB. What loses its slot is kept here, and a slot is chosen by what it has of the prompt.
     params.cache_ram_mib = options.cache_mib
