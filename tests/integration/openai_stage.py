@@ -22,13 +22,14 @@ from tests.integration.stage import Server
 
 from agon.api.app import create_app
 from agon.api.coalescing import CoalescingHttp
-from agon.config import Settings
+from agon.config import ServerSettings, Settings
 from agon.core.contestants import Contestant, ContestantKind, EngineState
 from agon.core.placement import Beat, ReplicaReport, replica_id
 from agon.engines.scripted import ScriptedServer
 from agon.engines.scripted_models import ScriptedModel
 from agon.stores.postgres.contestants import PostgresContestants
 from agon.stores.postgres.database import Database
+from agon.stores.redis.bus import RedisBus
 from agon.stores.redis.dispatch import RedisDispatch
 from agon.telemetry import Metrics
 
@@ -38,6 +39,7 @@ KEY = "engine-key-77aa"
 KEY_ENV = "OPENAI_STAGE_KEY"
 PAIR, SOLO, ECHO, ABSENT, STRANGER = "Quiet River", "Lone Peak", "Echo 光", "Nobody Home", "No Key Here"
 """Two servers, one server, one that does as it is told, none that is ready, one whose key this process has not."""
+API_KEYS = ("a-long-key-for-one", "a-long-key-for-another")
 SCRIPT: Mapping[str, object] = {**ScriptedModel().model_dump(), "tokens": 24}
 HELLO: Sequence[Any] = ({"role": "user", "content": "Hello there, how are you?"},)
 
@@ -88,9 +90,10 @@ async def echoing() -> AsyncGenerator[Echo]:
 @dataclass(slots=True)
 class OpenAiStage:
     urls: list[str]
-    """Of the gateways."""
+    """Of the gateways; the last one wants `API_KEYS`."""
     engines: list[ScriptedServer]
     dispatch: RedisDispatch
+    bus: RedisBus
     echo: Echo
 
     def client(self, gateway: int = 0, *, key: str = "none", retries: int = 0) -> AsyncOpenAI:
@@ -154,8 +157,12 @@ async def open_openai_stage(
         stack.push_async_callback(dispatch.close)
         beating = asyncio.create_task(_beat(dispatch, contestants))
         stack.push_async_callback(_end, beating)
-        urls = [await stack.enter_async_context(_gateway(settings)) for _ in range(gateways)]
-        yield OpenAiStage(urls, engines, dispatch, echo)
+        bus = RedisBus(redis_url, prefix=prefix)
+        stack.push_async_callback(bus.close)
+        guarded = settings.model_copy(update={"server": ServerSettings(api_keys=API_KEYS)})
+        all_settings = [settings] * gateways + [guarded]
+        urls = [await stack.enter_async_context(_gateway(one)) for one in all_settings]
+        yield OpenAiStage(urls, engines, dispatch, bus, echo)
 
 
 def contestants_of(urls: Sequence[str], echo: str) -> list[Contestant]:

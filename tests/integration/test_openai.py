@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.integration.openai_stage import ABSENT, ECHO, HELLO, MODEL, PAIR, SOLO, OpenAiStage
+from tests.integration.openai_stage import ABSENT, API_KEYS, ECHO, HELLO, MODEL, PAIR, SOLO, OpenAiStage
 
 from agon.engines.scripted_text import check_text
 
@@ -354,3 +354,36 @@ async def test_a_dialogue_stays_where_it_began(openai_stage: OpenAiStage) -> Non
             await ask(client, name, 5)
             went = [after - was for after, was in zip(openai_stage.count("started"), at, strict=True)]
             assert sorted(went) == [0, 5], went
+
+
+async def test_keys_are_wanted_where_there_are_some(openai_stage: OpenAiStage) -> None:
+    for key in API_KEYS:
+        async with openai_stage.client(2, key=key) as client:
+            await client.chat.completions.create(model=PAIR, messages=HELLO)
+    for key in ("none", API_KEYS[0] + "x"):
+        async with openai_stage.client(2, key=key) as client:
+            with pytest.raises(openai.AuthenticationError) as caught:
+                await client.models.list()
+            assert (caught.value.code, caught.value.type) == ("invalid_api_key", "authentication_error")
+            with pytest.raises(openai.AuthenticationError):
+                await client.chat.completions.create(model=PAIR, messages=HELLO)
+    async with openai_stage.http(2) as http:
+        for scheme in ({}, {"Authorization": f"Basic {API_KEYS[0]}"}, {"Authorization": API_KEYS[0]}):
+            response = await http.get("/v1/models", headers=scheme)
+            assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
+        assert (await http.get("/arena/status")).status_code == 200, "the arena itself wants none"
+
+
+async def test_too_much_is_refused_with_the_time_to_wait(openai_stage: OpenAiStage) -> None:
+    openai_stage.script(first_token_delay_s=1.0)
+    body = {"model": SOLO, "messages": [{"role": "user", "content": 200_000 * "x"}]}
+    async with openai_stage.http() as http:
+        responses = await asyncio.gather(*(http.post("/v1/chat/completions", json=body) for _ in range(60)))
+    refused = [response for response in responses if response.status_code == 429]
+    assert refused, "some must have been too many"
+    for response in refused:
+        assert response.json()["error"]["type"] == "rate_limit_error"
+        assert response.json()["error"]["code"] in {"arena_limit", "client_limit", "busy"}
+        assert int(response.headers["retry-after"]) >= 1
+    assert {response.status_code for response in responses} == {200, 429}
+    await openai_stage.idle()

@@ -5,12 +5,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from agon.core.conversation import AnswerState, Side
 from agon.core.errors import Busy, EngineError, EngineTimeout, EngineTruncated, Unavailable
-from agon.core.events import Fault, Follower, Packet, Settled
+from agon.core.events import Event, Fault, Follower, Packet, Settled
 from agon.core.placement import AnswerRef, Job
 from agon.core.ports import Bus, Dispatch
 from agon.relay.answers import Answer, Whole
@@ -101,9 +101,7 @@ class Told:
                     raise EngineTimeout("The model said nothing for too long.")
                 continue
             quiet_s = 0
-            self._ready.extend(
-                sent.event for sent in self._follower.see(event) if isinstance(sent.event, Packet | Settled)
-            )
+            self._ready.extend(sent.event for sent in self._follower.see(event) if _matters(sent.event))
             if self._follower.missing:
                 raise EngineTruncated("A part of the answer was lost.")
         return self._checked(self._ready.popleft())
@@ -169,6 +167,11 @@ class Packets:
         self._over = True
         usage = self._words.usage_chunk(event.usage) if self._usage else b""
         return self._words.chunk({}, reason=_REASONS.get(event.finish_reason or "", "stop")) + usage + DONE
+
+
+def _matters(event: Event) -> TypeGuard[Packet | Settled]:
+    """A packet without words takes back what was said before a failure, which comes next and says more."""
+    return isinstance(event, Settled) or (isinstance(event, Packet) and event.text != "")
 
 
 async def _whole(told: Told, words: Words) -> bytes:

@@ -58,7 +58,7 @@ class Direct:
         ref = AnswerRef(uuid4(), 1, Side.A, ask.model)
         avoid = self._cooling.avoided(target.replicas, self._monotonic_s())
         job = Job(ref, ask.cost(), ask.prefix(), avoid)
-        placement = await self._reserve(job, ask)
+        placement = await self._reserve(job, ask, client=ask.client)
         self._budget.began()
         tries = 1
         try:
@@ -68,25 +68,27 @@ class Direct:
                 except Refused:
                     raise
                 except EngineError as error:
-                    placement = await self._elsewhere(placement, target, error, last=tries == _TRIES)
+                    placement = await self._elsewhere(ask, placement, target, error, last=tries == _TRIES)
                     tries += 1
         except BaseException:
             self._turns.over(ref)
             raise
 
-    async def _reserve(self, job: Job, ask: Ask | None) -> Placement:
+    async def _reserve(self, job: Job, ask: Ask, *, client: str | None) -> Placement:
         try:
-            [placement] = await self._dispatch.reserve([job], client=None if ask is None else ask.client)
+            [placement] = await self._dispatch.reserve([job], client=client)
         except Busy:
             raise
         except BaseException:
             # It may be counted all the same: the answer did not reach us.
             self._turns.over(job.ref)
             raise
-        self._turns.hold(placement, None if ask is None else ask.max_tokens)
+        self._turns.hold(placement, ask.max_tokens)
         return placement
 
-    async def _elsewhere(self, placement: Placement, target: Target, error: EngineError, *, last: bool) -> Placement:
+    async def _elsewhere(
+        self, ask: Ask, placement: Placement, target: Target, error: EngineError, *, last: bool
+    ) -> Placement:
         """Where the turn goes next. Raises the error where there is no other server, or no retry left."""
         now_s, job = self._monotonic_s(), placement.job
         if error.code != BUSY:
@@ -94,7 +96,7 @@ class Direct:
         others = len(target.replicas) > 1 and placement.replica not in job.avoid
         if last or not others or not self._budget.take(now_s):
             raise error
-        return await self._reserve(replace(job, avoid=(*job.avoid, placement.replica)), None)
+        return await self._reserve(replace(job, avoid=(*job.avoid, placement.replica)), ask, client=None)
 
     async def _attempt(self, ask: Ask, target: Target, placement: Placement, body: bytes) -> Answer:
         server = target.access.servers.get(placement.replica)
