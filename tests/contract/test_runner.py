@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import aiohttp
 import pytest
 from tests.contract.floor import POLICY, Floor, Seen
 from tests.contract.ledger import Ledger
@@ -359,3 +360,25 @@ async def test_a_request_can_be_stopped_and_survives_its_runner(floor: Floor) ->
                 text = text[: event.offset] + event.text
         assert check_text(text).tokens == 90
     await floor.until_nothing_counts()
+
+
+async def test_what_others_ask_of_a_server_counts_in_the_balance(floor: Floor) -> None:
+    shared, own = await floor.server(tokens=100, rate_tokens_per_s=10.0), await floor.server(tokens=4)
+    await floor.hand("one", floor.cast(shared, own))
+    async with aiohttp.ClientSession() as session:
+        body = {"model": NORTH, "messages": [{"role": "user", "content": "Hello?"}], "stream": True}
+        asked = [asyncio.create_task(session.post(f"{shared.url}/v1/chat/completions", json=body)) for _ in range(5)]
+        async with asyncio.timeout(10):
+            while not (await floor.counted()).get(f"north@{shared.url}"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        turns, tokens = (await floor.counted())[f"north@{shared.url}"]
+        assert (turns, tokens) == (0, 5 * 150)
+        before = shared.counters(NORTH).started
+        for _ in range(5):
+            await floor.written(await floor.ask(Kind.CHAT))
+        assert shared.counters(NORTH).started == before
+        for response in await asyncio.gather(*asked):
+            response.close()
+    async with asyncio.timeout(10):
+        while await floor.counted():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)

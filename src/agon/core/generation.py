@@ -105,6 +105,15 @@ class Pooled(Protocol):
         ...
 
 
+@runtime_checkable
+class Shared(Protocol):
+    """An engine whose server others may ask, too."""
+
+    async def others(self) -> int | None:
+        """Requests that run or wait at the server, ours among them; `None` if it does not tell."""
+        ...
+
+
 def is_resident(engine: Engine) -> bool:
     """Whether a turn can begin at once. An engine that does not say is always there."""
     return not isinstance(engine, Pooled) or engine.resident

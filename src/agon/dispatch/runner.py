@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from agon.core.errors import Unavailable
 from agon.core.ports import AnswerLedger, Bus, ContestantLedger, Dispatch
 from agon.dispatch.clearing import Clearing
+from agon.dispatch.foreign import ForeignLoad
 from agon.dispatch.measures import Measures, ReplicaFigures
 from agon.dispatch.moving import Mover, Offices
 from agon.dispatch.policy import Policy
@@ -80,6 +81,7 @@ class Runner:
             ),
         )
         self._turns = Turns(offices, self._pool, self._mover, parts.chance)
+        self._foreign = ForeignLoad(parts.dispatch)
         self._told_to_leave = asyncio.Event()
 
     @property
@@ -102,6 +104,7 @@ class Runner:
             self._every(BEAT_S, self._beat),
             self._every(_REAP_S, self._mover.reap),
             self._every(_TICK_S, self._match),
+            self._every(_TICK_S, self._look_at_others),
             self._every(_TICK_S, self._mover.sweep),
             self._take(),
             self._listen(),
@@ -135,6 +138,9 @@ class Runner:
 
     def _leave(self, member: Member) -> None:
         self._turns.leave(member)
+
+    async def _look_at_others(self) -> None:
+        await self._foreign.look(self._pool.members)
 
     async def _beat(self) -> None:
         members = self._pool.members
