@@ -149,11 +149,13 @@ def _check_answer(row: asyncpg.Record, key: str) -> None:
 
 def _check_whole(text: str, key: str, row: asyncpg.Record) -> None:
     length = heavy_tail(key, low=LENGTHS.low, high=LENGTHS.high, alpha=LENGTHS.alpha)
-    if length <= row["max_tokens"]:
-        assert (text, row["finish_reason"]) == (full_text(key, length), "stop"), "not whole"
-    else:
-        cut = "".join(token(key, number) for number in range(row["max_tokens"]))
-        assert (text, row["finish_reason"]) == (cut, "length"), "not cut at its limit"
+    limit = row["max_tokens"]
+    wanted = full_text(key, length) if length <= limit else "".join(token(key, number) for number in range(limit))
+    if text != wanted:
+        found = check_text(text)
+        assert found.key == key, "text of another request"
+        raise AssertionError(f"{found.tokens} of {length} tokens, with a limit of {limit}")
+    assert row["finish_reason"] == ("stop" if length <= limit else "length")
 
 
 def check_watches(ledger: Ledger, watches: Iterable[Watch]) -> None:

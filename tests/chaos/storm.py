@@ -102,7 +102,11 @@ async def storm(cluster: Cluster, plan: Plan, tell: Callable[[str], None]) -> li
     for number, kinds in enumerate(itertools.islice(plan.strikes(), plan.first + plan.repeats - 1), 1):
         if number >= plan.first:
             chance = random.Random(plan.seed * 1000 + number)
-            repeats.append(await _repeat(cluster, plan, number, kinds, chance))
+            try:
+                repeats.append(await _repeat(cluster, plan, number, kinds, chance))
+            except BaseException as error:
+                error.add_note(f"repeat {number} of seed {plan.seed}: {', '.join(kinds)}")
+                raise
             tell(str(repeats[-1]))
     return repeats
 
