@@ -63,7 +63,7 @@ async def ledger(database: Database) -> AsyncIterator[Ledger]:
 
 @pytest.fixture
 async def bus(redis_url: str, key_prefix: str) -> AsyncIterator[RedisBus]:
-    bus = RedisBus(redis_url, prefix=key_prefix, runner="one")
+    bus = RedisBus(redis_url, prefix=key_prefix)
     yield bus
     await bus.close()
 
@@ -71,7 +71,7 @@ async def bus(redis_url: str, key_prefix: str) -> AsyncIterator[RedisBus]:
 @pytest.fixture
 async def other_bus(redis_url: str, key_prefix: str) -> AsyncIterator[RedisBus]:
     """The same bus, seen from another process."""
-    bus = RedisBus(redis_url, prefix=key_prefix, runner="two")
+    bus = RedisBus(redis_url, prefix=key_prefix)
     yield bus
     await bus.close()
 

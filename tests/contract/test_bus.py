@@ -7,7 +7,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.errors import Unavailable
 from agon.core.events import Event, Packet, Said, Settled, Void
@@ -24,15 +23,6 @@ def packet(number: int) -> Packet:
     return Packet(1, Side.A, 1, number, "x", opening=number == 0)
 
 
-async def taken(bus: RedisBus, contestant: str = "north") -> AnswerRef:
-    """The next answer; the first look at a new queue may only make it."""
-    for _ in range(10):
-        found = await bus.take(contestant, 0.5)
-        if found is not None:
-            return found
-    raise AssertionError("the queue stayed empty")
-
-
 async def next_events(events: AsyncGenerator[Event | None], count: int) -> list[Event]:
     """The next events, quiet seconds left out."""
     found: list[Event] = []
@@ -41,60 +31,6 @@ async def next_events(events: AsyncGenerator[Event | None], count: int) -> list[
             event = await anext(events)
             found += [] if event is None else [event]
     return found
-
-
-async def test_answers_leave_a_queue_in_their_order_and_once(bus: RedisBus, other_bus: RedisBus) -> None:
-    refs = [ref() for _ in range(6)]
-    await bus.enqueue([*refs, ref("south")])
-    first = await taken(other_bus)
-    rest = [await taken(one) for one in (bus, other_bus, bus, other_bus, bus)]
-    assert [first, *rest] == refs
-    assert await bus.take("north", 0.01) is None
-    assert (await taken(bus, "south")).contestant == "south"
-
-
-async def test_one_who_waits_is_handed_what_comes(bus: RedisBus, other_bus: RedisBus) -> None:
-    await other_bus.take("north", 0.01)
-    waiting = asyncio.create_task(taken(other_bus))
-    await asyncio.sleep(0.05)
-    given = ref()
-    await bus.enqueue([given])
-    assert await waiting == given
-
-
-async def test_one_of_many_gets_the_claim(bus: RedisBus, other_bus: RedisBus) -> None:
-    given = ref()
-    results = await asyncio.gather(*((bus, other_bus)[n % 2].claim(given, f"runner {n}") for n in range(20)))
-    assert sum(results) == 1
-    await bus.release(given, "nobody of them")
-    assert not await bus.claim(given, "another")
-    await bus.release(given, f"runner {results.index(True)}")
-    assert await bus.claim(given, "another")
-
-
-async def test_an_answer_in_a_queue_can_be_claimed_but_is_not_unclaimed(bus: RedisBus) -> None:
-    queued, claimed, forgotten = ref(), ref(), ref()
-    await bus.enqueue([queued])
-    assert await bus.claim(claimed, "one")
-    assert await bus.unclaimed([queued, claimed, forgotten]) == [forgotten]
-    assert await bus.claim(queued, "one")
-    assert await bus.unclaimed([]) == []
-
-
-async def test_only_its_holder_keeps_a_claim(bus: RedisBus, redis: Client, key_prefix: str) -> None:
-    given = ref()
-    key = Keys(key_prefix).claim(given)
-    assert await bus.claim(given, "one")
-    assert 0 < await redis.pttl(key) <= 4000
-    await redis.pexpire(key, 1000)
-    await bus.keep([given], "two")
-    assert await redis.pttl(key) <= 1000
-    await bus.keep([given], "one")
-    assert await redis.pttl(key) > 2000
-    await redis.pexpire(key, 1)
-    await asyncio.sleep(0.02)
-    await bus.keep([given], "one")
-    assert await bus.unclaimed([given]) == [given], "a claim that ran out does not come back by itself"
 
 
 async def test_every_kind_of_event_arrives_as_it_was(bus: RedisBus, other_bus: RedisBus) -> None:
@@ -200,12 +136,6 @@ async def test_a_stream_survives_that_everything_is_lost(
         await redis.delete(Keys(key_prefix).stream(conversation))
         await bus.append(conversation, packet(1))
         assert await next_events(events, 1) == [packet(1)]
-    await bus.enqueue([ref()])
-    await taken(bus)
-    await redis.delete(Keys(key_prefix).queue("north"))
-    again = ref()
-    await bus.enqueue([again])
-    assert await taken(bus) == again
 
 
 async def test_streams_go_away_in_time(bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str) -> None:
@@ -282,37 +212,10 @@ async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: Red
     await bus.stop([])
 
 
-async def test_an_engine_is_what_was_said_last_and_is_forgotten(
-    bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
-) -> None:
-    await bus.announce("north", EngineStatus(EngineState.LOADING, "half of it", 0, 4))
-    await bus.announce("north", EngineStatus(EngineState.READY, "", 2, 4))
-    await bus.enqueue([ref(), ref(), ref("south")])
-    engines = await other_bus.engines(["north", "south", "east"])
-    assert engines == {
-        "north": EngineStatus(EngineState.READY, "", 2, 4, waiting=2),
-        "south": EngineStatus(EngineState.UNKNOWN, waiting=1),
-        "east": EngineStatus(EngineState.UNKNOWN),
-    }
-    key = Keys(key_prefix).engine("north")
-    assert 0 < await redis.pttl(key) <= 5000
-    await redis.pexpire(key, 1)
-    await asyncio.sleep(0.02)
-    assert (await other_bus.engines(["north"]))["north"].state is EngineState.UNKNOWN
-    assert await other_bus.engines([]) == {}
-
-
 CALLS: dict[str, Callable[[RedisBus], Awaitable[object]]] = {
-    "enqueue": lambda bus: bus.enqueue([ref()]),
-    "take": lambda bus: bus.take("north", 0.01),
-    "claim": lambda bus: bus.claim(ref(), "one"),
-    "keep": lambda bus: bus.keep([ref()], "one"),
-    "release": lambda bus: bus.release(ref(), "one"),
-    "unclaimed": lambda bus: bus.unclaimed([ref()]),
     "append": lambda bus: bus.append(uuid4(), packet(0)),
+    "said": lambda bus: bus.said(ref()),
     "stop": lambda bus: bus.stop([ref()]),
-    "announce": lambda bus: bus.announce("north", EngineStatus(EngineState.READY)),
-    "engines": lambda bus: bus.engines(["north"]),
 }
 
 

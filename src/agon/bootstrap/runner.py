@@ -49,7 +49,7 @@ async def runner(settings: Settings, metrics: RunnerMetrics | None = None) -> As
         database = Database(database_url)
         await database.open()
         stack.push_async_callback(database.close)
-        bus = RedisBus(redis_url, prefix=settings.stores.redis_prefix, runner=name)
+        bus = RedisBus(redis_url, prefix=settings.stores.redis_prefix)
         stack.push_async_callback(bus.close)
         dispatch = RedisDispatch(redis_url, prefix=settings.stores.redis_prefix, executor=name)
         stack.push_async_callback(dispatch.close)

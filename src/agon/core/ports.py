@@ -11,7 +11,7 @@ from typing import Protocol
 from uuid import UUID
 
 from agon.core.board import Board, History, Matrix, Page, Published, View
-from agon.core.contestants import Contestant, EngineStatus
+from agon.core.contestants import Contestant
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.events import Event, Said
 from agon.core.generation import GenerationRequest
@@ -272,30 +272,6 @@ class VoteArchive(Protocol):
 class Bus(Protocol):
     """Redis. Everything here may be lost at any moment; the ledger brings it back."""
 
-    async def enqueue(self, refs: Sequence[AnswerRef]) -> None:
-        """Hand answers to the runners, at least once each."""
-        ...
-
-    async def take(self, contestant: str, wait_s: float) -> AnswerRef | None:
-        """Take the next answer of a contestant from its queue, waiting at most so long."""
-        ...
-
-    async def claim(self, ref: AnswerRef, runner: str) -> bool:
-        """Become the one runner of an answer for a few seconds; false if another is."""
-        ...
-
-    async def keep(self, refs: Sequence[AnswerRef], runner: str) -> None:
-        """Renew claims."""
-        ...
-
-    async def release(self, ref: AnswerRef, runner: str) -> None:
-        """Give a claim up; another's stays."""
-        ...
-
-    async def unclaimed(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
-        """Those that no runner works on and no queue has been given lately."""
-        ...
-
     async def append(self, conversation: UUID, event: Event) -> None:
         """Append to the conversation's stream."""
         ...
@@ -315,12 +291,6 @@ class Bus(Protocol):
     def stops(self) -> AsyncIterator[AnswerRef]:
         """Requests to stop, from all gateways."""
         ...
-
-    async def announce(self, contestant: str, status: EngineStatus) -> None:
-        """Say how an engine is; forgotten after a few seconds."""
-        ...
-
-    async def engines(self, contestants: Sequence[str]) -> Mapping[str, EngineStatus]: ...
 
 
 class Dispatch(Protocol):

@@ -10,7 +10,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from agon.core.errors import Unavailable
-from agon.core.placement import AnswerRef
 from agon.stores.redis.wire import RefusedError
 
 Client = Redis
@@ -42,17 +41,8 @@ class Keys:
 
     prefix: str = "agon"
 
-    def queue(self, contestant: str) -> str:
-        return f"{self.prefix}:queue:{contestant}"
-
-    def claim(self, ref: AnswerRef) -> str:
-        return f"{self.prefix}:claim:{ref.conversation}:{ref.turn}:{ref.side.value}"
-
     def stream(self, conversation: UUID) -> str:
         return f"{self.prefix}:stream:{conversation}"
-
-    def engine(self, contestant: str) -> str:
-        return f"{self.prefix}:engine:{contestant}"
 
     def inbox(self, executor: str) -> str:
         return f"{self.prefix}:inbox:{executor}"

@@ -18,7 +18,6 @@ from agon.core.board import (
     View,
     Window,
 )
-from agon.core.contestants import EngineState, EngineStatus
 from agon.core.conversation import AnswerState, Side
 from agon.core.events import Event, Fault, Packet, Settled, Usage, Void, Waiting
 from agon.core.placement import AnswerRef
@@ -75,15 +74,6 @@ def encode_ref(ref: AnswerRef) -> str:
 def decode_ref(text: str) -> AnswerRef:
     conversation, turn, side, contestant = json.loads(text)
     return AnswerRef(UUID(conversation), turn, Side(side), contestant)
-
-
-def encode_status(status: EngineStatus) -> str:
-    return _dump([status.state.value, status.detail, status.active, status.capacity])
-
-
-def decode_status(text: str, *, waiting: int) -> EngineStatus:
-    state, detail, active, capacity = json.loads(text)
-    return EngineStatus(EngineState(state), detail, active, capacity, waiting)
 
 
 def encode_published(published: Published) -> str:
