@@ -10,8 +10,10 @@ from yarl import URL
 from agon.engines.faults import FOREIGN
 
 _EVERY_S = 1.0
-_RETRY_S = 60.0
-"""After which a server that told nothing is asked again."""
+_RETRY_S = 5.0
+"""After which a server that has told before and does not now is asked again."""
+_SILENT_RETRY_S = 60.0
+"""The same for one that has never told."""
 _PATIENCE_S = 0.5
 _MAX_BYTES = 4 << 20
 _GAUGES = frozenset(
@@ -57,6 +59,7 @@ class ServerLoad:
         self._url = metrics_url(chat)
         self._model = model
         self._known: int | None = None
+        self._tells = False
         self._asks_again_s = 0.0
 
     async def requests(self, session: aiohttp.ClientSession) -> int | None:
@@ -65,8 +68,9 @@ class ServerLoad:
         if now >= self._asks_again_s:
             self._asks_again_s = now + _EVERY_S
             self._known = await self._ask(session)
+            self._tells = self._tells or self._known is not None
             if self._known is None:
-                self._asks_again_s = time.monotonic() + _RETRY_S
+                self._asks_again_s = time.monotonic() + (_RETRY_S if self._tells else _SILENT_RETRY_S)
         return self._known
 
     async def _ask(self, session: aiohttp.ClientSession) -> int | None:
