@@ -94,6 +94,23 @@ async def test_a_turn_is_not_sent_to_the_dead(fleet: Fleet) -> None:
     assert await fleet.outstanding() == {"one": 0, "two": 400}
 
 
+@pytest.mark.parametrize("state", [EngineState.UNKNOWN, EngineState.FAILED, EngineState.DRAINING])
+async def test_a_turn_is_sent_elsewhere_if_its_replica_gets_nothing_new_by_now(
+    fleet: Fleet, state: EngineState
+) -> None:
+    runner = await fleet.runner("runner", report("one"))
+    gateway = fleet.executor("gateway")
+    placed = await gateway.reserve([job(), job()])
+    other = await fleet.runner("other", report("two"))
+    await gateway.beat(Beat((report("one", EngineState.UNKNOWN),), held(*placed)))
+    await runner.beat(Beat((report("one", state),)))
+    await gateway.send(placed[:1])
+    assert [server_of(each) for each in await other.take(0.5)] == ["two"]
+    await other.leave()
+    with pytest.raises(Unavailable):
+        await gateway.send(placed[1:])
+
+
 async def test_a_turn_that_nobody_can_be_sent_is_nobodys(fleet: Fleet) -> None:
     runner = await fleet.runner("runner", report("one"))
     gateway = fleet.executor("gateway")
