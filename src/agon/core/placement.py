@@ -142,11 +142,12 @@ class Balance:
 
     gate_s: float = 2.0
     gate_ratio: float = 2.0
-    """A replica that holds the prefix is left only if it is busier by both: these seconds, and times the least."""
+    """A replica that holds the prefix is left only if a turn waits longer there by both: these seconds, and
+    so many times what it waits at the best."""
     prefix_s: int = 600
     """How long a replica is taken to hold a prefix."""
     cold_penalty_s: float = 8.0
-    """What a replica that must load its model first counts for."""
+    """Seconds of waiting that a replica counts for which must load its model first."""
     default_tokens_per_s: float = 50.0
     """Speed of one stream where none has been measured yet."""
     window_s: float = 20.0

@@ -76,6 +76,7 @@ end
 -- How long a further turn waits there for a place. Ranked by all seconds of work instead, a full replica with short
 -- turns would come before one that has long turns and a place to spare. Among those with places a stream is fastest
 -- where the fewest write, and after that where the least is left to write.
+-- Tokens of a turn that is not ours; tokens that another stream counts for; the part of what is left that counts.
 local FOREIGN_TURN, FILL, REST = 100, 5, 0.02
 
 local function rescore(id)
