@@ -213,6 +213,20 @@ async def test_what_is_not_done_when_a_runner_must_leave_goes_on_elsewhere(floor
     await floor.until_nothing_counts()
 
 
+async def test_what_the_last_runner_leaves_goes_on_at_the_next(floor: Floor) -> None:
+    server = await floor.server(tokens=90, rate_tokens_per_s=30.0)
+    cast = floor.cast(server)
+    one = await floor.hand("one", cast, drain_s=0.2)
+    asked = await floor.ask()
+    watching = asyncio.create_task(floor.watch(asked))
+    await floor.until(lambda: server.counters(NORTH).active == 1)
+    one.runner.drain()
+    await asyncio.wait_for(one.task, 3)
+    await floor.hand("two", cast)
+    assert_whole(await watching, await floor.written(asked), 90)
+    await floor.until_nothing_counts()
+
+
 async def test_what_waits_at_a_replica_that_goes_down_goes_elsewhere(floor: Floor) -> None:
     bad, good = await floor.server(tokens=200, rate_tokens_per_s=20.0), await floor.server(tokens=24)
     hand = await floor.hand("one", floor.cast(bad, places=1))

@@ -164,7 +164,8 @@ class Turns:
         except Unavailable as error:
             self._offices.clearing.ended(job.ref)
             log.warning("%s cannot go on elsewhere: %s", job.ref, error.message)
-            if job.request is not None or error.code == _NOBODY:
+            # If it was no failure, the turn stays pending until there is somebody again, or its time is over.
+            if job.request is not None or (error.code == _NOBODY and move.cause is Cause.FAILED):
                 await self._give_up(job, error)
 
     async def _give_up(self, job: Job, error: Unavailable) -> None:

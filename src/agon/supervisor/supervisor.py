@@ -25,6 +25,8 @@ PROBE_EVERY_S = 0.5
 STEP_TIMEOUT_S = 300
 SERVICES = {"runner": 2.5, "worker": 2.0, "gateway": 2.5}
 """In the order of their start, each with the seconds it gets to leave; with the stores' it stays under ten."""
+DRAIN_S = 1.0
+"""Of its seconds, those in which the runner lets answers go on; what is not done then goes on at the next start."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -66,6 +68,7 @@ class Supervisor:
         database_url = self._options.database_url or self._start_store(PostgresServer)
         redis_url = self._options.redis_url or self._start_store(ValkeyServer)
         environment = self._options.environment(os.environ, database_url=database_url, redis_url=redis_url)
+        environment["AGON_DRAIN_S"] = str(DRAIN_S)
         self._terminal.show_progress("Bringing the schema up to date")
         self._complete(["migrate"], environment)
         for name, patience_s in SERVICES.items():
