@@ -9,7 +9,7 @@ import pytest
 from tests.engines.helpers import ask, collect, collect_into, until
 from yarl import URL
 
-from agon.core.errors import EngineTruncated
+from agon.core.errors import EngineRejected, EngineTruncated
 from agon.core.generation import Finish, FinishReason, Piece, Sampling
 from agon.engines.chat_body import OWN_FIELDS
 from agon.engines.openai_http import OpenAiEngine
@@ -44,6 +44,27 @@ async def test_an_answer_that_broke_off_is_gone_on_with(
     expected = None if refused else (True, False)
     given = (sent.get("continue_final_message"), sent.get("add_generation_prompt"))
     assert given == (expected or (None, None))
+
+
+async def test_a_server_that_cannot_go_on_is_not_asked_to_begin_anew() -> None:
+    problem = b'{"message": "continue_final_message is set but the text is not there after the chat template"}'
+    asked: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:")[1].split()[0])
+        asked.append(await reader.readexactly(length))
+        head = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(problem) + problem)
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        engine = OpenAiEngine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "m")
+        with pytest.raises(EngineRejected, match="after the chat template"):
+            await collect(engine, replace(ask(), said="Once upon a"))
+        await engine.close()
+    assert len(asked) == 1
 
 
 async def test_nothing_is_left_to_say_of_an_answer_that_is_whole(

@@ -114,7 +114,7 @@ class AnswerReader:
         self.progressed = self._started = True
         self._has_words = self._has_words or not text.isspace()
         logprobs, self._logprobs = tuple(self._logprobs), []
-        return Piece(text, logprobs=logprobs or None)
+        return Piece(text, max(1, len(logprobs)), logprobs or None)
 
     def _take_reason(self, reason: object) -> None:
         if reason is None or reason == "":

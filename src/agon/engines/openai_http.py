@@ -188,7 +188,9 @@ class OpenAiEngine:
         # "max_tokens" is complained of for its value, too: it is given up only for a server that names the other field.
         if b"max_completion_tokens" not in problem:
             named.discard("max_tokens")
-        if named & _GOING_ON.keys():
+        if b"template" in problem:
+            named -= _GOING_ON.keys()  # it knows them, and cannot go on behind this text: without them it would not
+        elif named & _GOING_ON.keys():
             named |= _GOING_ON.keys()  # one of them alone would mean something else
         self._refused_fields |= named
         return bool(named)
