@@ -11,7 +11,7 @@ import select
 import socket
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -272,6 +272,12 @@ class Found:
 
     def done(self) -> list[Ask]:
         return [ask for ask in self.asks if ask.status == 200 and ask.end >= 0]
+
+    def check(self, name: str) -> None:
+        """Raises `RuntimeError` unless everything was answered, and what was looked at was whole."""
+        if self.faults or len(self.done()) < len(self.asks):
+            statuses = Counter(ask.status if ask.end >= 0 else -1 for ask in self.asks)
+            raise RuntimeError(f"{name} did not answer everything: {dict(statuses)}, {self.faults[:3]}")
 
 
 def parse(output: bytes) -> Found:
