@@ -39,6 +39,7 @@ KEY = "engine-key-77aa"
 KEY_ENV = "OPENAI_STAGE_KEY"
 PAIR, SOLO, ECHO, ABSENT, STRANGER = "Quiet River", "Lone Peak", "Echo 光", "Nobody Home", "No Key Here"
 """Two servers, one server, one that does as it is told, none that is ready, one whose key this process has not."""
+NARROW, MEASURED = "One At A Time", "Against The Clock"
 API_KEYS = ("a-long-key-for-one", "a-long-key-for-another")
 SCRIPT: Mapping[str, object] = {**ScriptedModel().model_dump(), "tokens": 24}
 HELLO: Sequence[Any] = ({"role": "user", "content": "Hello there, how are you?"},)
@@ -170,6 +171,8 @@ def contestants_of(urls: Sequence[str], echo: str) -> list[Contestant]:
     return [
         Contestant(PAIR, kind, MODEL, tuple(urls), key, max_concurrent=500),
         Contestant(SOLO, kind, MODEL, (urls[0],), key, max_concurrent=500),
+        Contestant(MEASURED, kind, MODEL, (urls[1],), key, max_concurrent=100),
+        Contestant(NARROW, kind, MODEL, (urls[1],), key, max_concurrent=1),
         Contestant(ECHO, kind, MODEL, (echo,), key),
         Contestant(ABSENT, kind, MODEL, ("http://127.0.0.1:9",), key),
         Contestant(STRANGER, kind, MODEL, (urls[0],), "OPENAI_STAGE_NO_KEY"),

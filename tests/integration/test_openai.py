@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.integration.openai_stage import ABSENT, API_KEYS, ECHO, HELLO, MODEL, PAIR, SOLO, OpenAiStage
+from tests.integration.openai_stage import ABSENT, API_KEYS, ECHO, HELLO, MODEL, NARROW, PAIR, SOLO, OpenAiStage
 
 from agon.engines.scripted_text import check_text
 
@@ -375,15 +375,14 @@ async def test_keys_are_wanted_where_there_are_some(openai_stage: OpenAiStage) -
 
 
 async def test_too_much_is_refused_with_the_time_to_wait(openai_stage: OpenAiStage) -> None:
-    openai_stage.script(first_token_delay_s=1.0)
-    body = {"model": SOLO, "messages": [{"role": "user", "content": 200_000 * "x"}]}
+    openai_stage.script(first_token_delay_s=0.1)
+    body = {"model": NARROW, "messages": HELLO}
     async with openai_stage.http() as http:
-        responses = await asyncio.gather(*(http.post("/v1/chat/completions", json=body) for _ in range(60)))
-    refused = [response for response in responses if response.status_code == 429]
-    assert refused, "some must have been too many"
-    for response in refused:
-        assert response.json()["error"]["type"] == "rate_limit_error"
-        assert response.json()["error"]["code"] in {"arena_limit", "client_limit", "busy"}
-        assert int(response.headers["retry-after"]) >= 1
+        responses = await asyncio.gather(*(http.post("/v1/chat/completions", json=body) for _ in range(30)))
     assert {response.status_code for response in responses} == {200, 429}
+    for response in responses:
+        if response.status_code == 429:
+            assert response.json()["error"]["type"] == "rate_limit_error"
+            assert response.json()["error"]["code"] == "busy"
+            assert int(response.headers["retry-after"]) >= 1
     await openai_stage.idle()

@@ -15,10 +15,11 @@ from agon.arena.roster import Contestants
 from agon.boards.reader import BoardReader
 from agon.bootstrap.addresses import jobs as jobs_of
 from agon.bootstrap.addresses import store_urls
+from agon.bootstrap.executor import executing
 from agon.bootstrap.relay import relay
 from agon.config import Settings
 from agon.core.conversation import Limits
-from agon.dispatch.holdings import Holdings
+from agon.dispatch.clearing import Clearing
 from agon.relay.relay import Relay
 from agon.stores.jobs import BoardJobs
 from agon.stores.postgres.answers import PostgresAnswers
@@ -87,8 +88,11 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             limits=limits,
             chance=Chance(secrets.SystemRandom().random, uuid4),
         )
-        holdings = Holdings()
-        relaying = relay(settings, rosters=contestants, dispatch=dispatch, holdings=holdings, bus=bus)
+        clearing = Clearing(dispatch, time.monotonic)
+        relaying = await stack.enter_async_context(
+            relay(settings, rosters=contestants, dispatch=dispatch, clearing=clearing, bus=bus)
+        )
+        await stack.enter_async_context(executing(dispatch, clearing, relaying.reports))
         yield Gateway(
             settings=settings,
             secret=settings.secret or kept_secret(settings.data_dir),
@@ -96,7 +100,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             arena=arena,
             contestants=contestants,
             boards=BoardReader(boards),
-            relay=await stack.enter_async_context(relaying),
+            relay=relaying,
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,

@@ -10,25 +10,23 @@ from agon.config import Settings
 from agon.core.contestants import Contestant
 from agon.core.placement import replica_id
 from agon.core.ports import Bus, Dispatch
-from agon.dispatch.holdings import Holdings
+from agon.dispatch.clearing import Clearing
 from agon.engines.upstream import Upstreams
 from agon.relay.bused import Bused
 from agon.relay.direct import Direct
 from agon.relay.ports import Access, Rosters
 from agon.relay.relay import Relay
-from agon.relay.turns import Turns
 
 _SEED_BITS = 31
 
 
 @asynccontextmanager
 async def relay(
-    settings: Settings, *, rosters: Rosters, dispatch: Dispatch, holdings: Holdings, bus: Bus
+    settings: Settings, *, rosters: Rosters, dispatch: Dispatch, clearing: Clearing, bus: Bus
 ) -> AsyncGenerator[Relay]:
-    """What answers requests by a model's name; `holdings` are those of which this executor's beats are made."""
+    """What answers requests by a model's name; `clearing` is that of this executor."""
     silence_s = settings.limits.other_deadline_s
     upstreams = Upstreams(silence_s=silence_s)
-    turns = Turns(dispatch, holdings, time.monotonic)
 
     def reach(contestant: Contestant) -> Access:
         variable = contestant.key_env
@@ -45,10 +43,10 @@ async def relay(
     relaying = Relay(
         rosters,
         reach=reach,
-        direct=Direct(dispatch, turns, monotonic_s=time.monotonic),
+        direct=Direct(dispatch, clearing, monotonic_s=time.monotonic),
         bused=Bused(
             dispatch,
-            turns,
+            clearing,
             bus,
             silence_s=silence_s,
             answer_tokens=settings.limits.answer_tokens,
@@ -63,7 +61,6 @@ async def relay(
     finally:
         await relaying.close()
         await upstreams.close()
-        await turns.close()
 
 
 def _draw_seed() -> int:

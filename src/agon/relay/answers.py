@@ -5,10 +5,10 @@ from typing import Protocol
 
 from agon.core.errors import EngineError, EngineRejected
 from agon.core.placement import AnswerRef
+from agon.dispatch.clearing import Clearing
 from agon.relay.cooling import Cooling
 from agon.relay.passage import Passage, fields_of
 from agon.relay.ports import Exchange
-from agon.relay.turns import Turns
 
 
 class Refused(EngineRejected):
@@ -48,12 +48,12 @@ class Whole:
 class StreamTurn:
     """The turn behind a streamed answer: counted as it is written, over exactly once."""
 
-    __slots__ = ("_cooling", "_over", "_ref", "_replica", "_spoke", "_told", "_turns")
+    __slots__ = ("_clearing", "_cooling", "_over", "_ref", "_replica", "_spoke", "_told")
 
-    def __init__(self, ref: AnswerRef, replica: str, turns: Turns, cooling: Cooling) -> None:
+    def __init__(self, ref: AnswerRef, replica: str, clearing: Clearing, cooling: Cooling) -> None:
         self._ref = ref
         self._replica = replica
-        self._turns = turns
+        self._clearing = clearing
         self._cooling = cooling
         self._spoke = False
         self._over = False
@@ -65,8 +65,8 @@ class StreamTurn:
         if not self._spoke:
             self._spoke = True
             self._cooling.succeeded(self._replica)
-            self._turns.spoke(self._ref)
-        self._turns.wrote(self._ref, passage.tokens - self._told)
+            self._clearing.spoke(self._ref)
+        self._clearing.wrote(self._ref, passage.tokens - self._told)
         self._told = passage.tokens
 
     def over(self, passage: Passage, *, whole: bool) -> None:
@@ -74,11 +74,11 @@ class StreamTurn:
             return
         self._over = True
         if passage.used is not None and self._spoke:
-            self._turns.wrote(self._ref, passage.used - self._told)
-        self._turns.over(self._ref, wrote=(passage.used or passage.tokens) if whole else None)
+            self._clearing.wrote(self._ref, passage.used - self._told)
+        self._clearing.ended(self._ref, tokens=(passage.used or passage.tokens) if whole else None)
 
     def failed(self) -> None:
-        self._cooling.failed(self._replica, self._turns.now_s())
+        self._cooling.failed(self._replica)
 
 
 class Stream:

@@ -13,11 +13,11 @@ from agon.core.errors import Busy, EngineError, EngineTimeout, EngineTruncated, 
 from agon.core.events import Event, Fault, Follower, Packet, Settled
 from agon.core.placement import AnswerRef, Job
 from agon.core.ports import Bus, Dispatch
+from agon.dispatch.clearing import Clearing
 from agon.relay.answers import Answer, Whole
 from agon.relay.asks import Ask
 from agon.relay.chunks import DONE, Words
 from agon.relay.generations import generation_of
-from agon.relay.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Bused:
     def __init__(
         self,
         dispatch: Dispatch,
-        turns: Turns,
+        clearing: Clearing,
         bus: Bus,
         *,
         silence_s: float,
@@ -38,7 +38,7 @@ class Bused:
         draw_seed: Callable[[], int],
     ) -> None:
         self._dispatch = dispatch
-        self._turns = turns
+        self._clearing = clearing
         self._bus = bus
         self._silence_s = silence_s
         self._answer_tokens = answer_tokens
@@ -65,15 +65,15 @@ class Bused:
     async def _hand_over(self, job: Job, client: str) -> None:
         try:
             placements = await self._dispatch.reserve([job], client=client)
-            self._turns.hold(placements[0], None)
+            self._clearing.hold(placements[0])
             await self._dispatch.send(placements)
         except Busy:
             raise
         except BaseException:
             # Whoever has it by now has it alone; what we still hold is given up.
-            self._turns.over(job.ref)
+            self._clearing.ended(job.ref)
             raise
-        self._turns.passed_on(job.ref)
+        self._clearing.moved(job.ref)
 
 
 class Told:

@@ -11,12 +11,12 @@ from agon.core.errors import Busy, EngineError, EngineRejected, EngineUnreachabl
 from agon.core.placement import AnswerRef, Job, Placement
 from agon.core.ports import Dispatch
 from agon.dispatch.budget import RetryBudget
+from agon.dispatch.clearing import Clearing
 from agon.relay.answers import Answer, Refused, Stream, StreamTurn, Whole, streamed
 from agon.relay.asks import Ask
 from agon.relay.cooling import Cooling
 from agon.relay.passage import Passage, Renaming, fault_in, fields_of, used_tokens
 from agon.relay.ports import Access, Exchange
-from agon.relay.turns import Turns
 
 BUSY = "engine_busy"
 _MAX_WHOLE_BYTES = 32 << 20
@@ -42,11 +42,11 @@ class Target:
 class Direct:
     """Has requests answered by servers; this process holds the turns while they are."""
 
-    def __init__(self, dispatch: Dispatch, turns: Turns, *, monotonic_s: Callable[[], float]) -> None:
+    def __init__(self, dispatch: Dispatch, clearing: Clearing, *, monotonic_s: Callable[[], float]) -> None:
         self._dispatch = dispatch
-        self._turns = turns
+        self._clearing = clearing
         self._monotonic_s = monotonic_s
-        self._cooling = Cooling()
+        self._cooling = Cooling(monotonic_s)
         self._budget = RetryBudget()
 
     async def answer(self, ask: Ask, target: Target, seed: int | None) -> Answer:
@@ -56,7 +56,7 @@ class Direct:
         """
         body = ask.body_for(target.model, seed)
         ref = AnswerRef(uuid4(), 1, Side.A, ask.model)
-        avoid = self._cooling.avoided(target.replicas, self._monotonic_s())
+        avoid = self._cooling.avoided(target.replicas)
         job = Job(ref, ask.cost(), ask.prefix(), avoid)
         placement = await self._reserve(job, ask, client=ask.client)
         self._budget.began()
@@ -71,7 +71,7 @@ class Direct:
                     placement = await self._elsewhere(ask, placement, target, error, last=tries == _TRIES)
                     tries += 1
         except BaseException:
-            self._turns.over(ref)
+            self._clearing.ended(ref)
             raise
 
     async def _reserve(self, job: Job, ask: Ask, *, client: str | None) -> Placement:
@@ -81,20 +81,22 @@ class Direct:
             raise
         except BaseException:
             # It may be counted all the same: the answer did not reach us.
-            self._turns.over(job.ref)
+            self._clearing.ended(job.ref)
             raise
-        self._turns.hold(placement, ask.max_tokens)
+        self._clearing.hold(placement)
+        if ask.max_tokens is not None:
+            self._clearing.holdings.bound(job.ref, ask.max_tokens)
         return placement
 
     async def _elsewhere(
         self, ask: Ask, placement: Placement, target: Target, error: EngineError, *, last: bool
     ) -> Placement:
         """Where the turn goes next. Raises the error where there is no other server, or no retry left."""
-        now_s, job = self._monotonic_s(), placement.job
+        job = placement.job
         if error.code != BUSY:
-            self._cooling.failed(placement.replica, now_s)
+            self._cooling.failed(placement.replica)
         others = len(target.replicas) > 1 and placement.replica not in job.avoid
-        if last or not others or not self._budget.take(now_s):
+        if last or not others or not self._budget.take(self._monotonic_s()):
             raise error
         return await self._reserve(replace(job, avoid=(*job.avoid, placement.replica)), ask, client=None)
 
@@ -107,7 +109,7 @@ class Direct:
         try:
             await _check_status(exchange, target)
             if ask.stream and not exchange.content_type.startswith(b"application/json"):
-                turn = StreamTurn(placement.job.ref, placement.replica, self._turns, self._cooling)
+                turn = StreamTurn(placement.job.ref, placement.replica, self._clearing, self._cooling)
                 stream = Stream(exchange, Passage(target.renaming, target.access.secret), turn)
                 await stream.begin()
                 return stream
@@ -116,9 +118,17 @@ class Direct:
             exchange.close()
             raise
         self._cooling.succeeded(placement.replica)
-        self._turns.over(placement.job.ref, wrote=used_tokens(whole) or None, since_s=since_s)
+        self._count(placement, used_tokens(whole), since_s)
         whole = target.renaming.apply(whole)
         return Whole(streamed(whole, usage=ask.usage) if ask.stream else whole)
+
+    def _count(self, placement: Placement, tokens: int, since_s: float) -> None:
+        """Of an answer in one piece only its beginning and its end are known."""
+        ref = placement.job.ref
+        if tokens:
+            self._clearing.holdings.spoke(ref, since_s)
+            self._clearing.wrote(ref, tokens)
+        self._clearing.ended(ref, tokens=tokens or None)
 
 
 async def _check_status(exchange: Exchange, target: Target) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID, uuid5
 
-from agon.core.contestants import Contestant, ContestantState
+from agon.core.contestants import Contestant, ContestantState, EngineState
 from agon.core.errors import Unavailable
+from agon.core.placement import ReplicaReport
 from agon.core.ports import Dispatch
 from agon.relay.answers import Answer
 from agon.relay.asks import Ask, unknown
@@ -68,6 +69,14 @@ class Relay:
         if target.replicas:
             return await self._direct.answer(ask, target, seed)
         return await self._bused.answer(ask, seed)
+
+    def reports(self) -> Sequence[ReplicaReport]:
+        """What this process measures of servers, without offering to serve them."""
+        return [
+            ReplicaReport(replica, target.contestant.name, EngineState.UNKNOWN)
+            for target in self._targets.values()
+            for replica in target.replicas
+        ]
 
     async def close(self) -> None:
         if self._refreshing is not None:
