@@ -24,7 +24,7 @@ from agon.supervisor.options import free_port
 from agon.supervisor.service import command
 
 SECRET = "a secret that only signs the cookies of benchmarks"  # noqa: S105 - guards nothing
-_READY_S = 30.0
+_READY_S = 90.0
 _LEAVE_S = 5.0
 
 
