@@ -176,6 +176,16 @@ async def test_a_model_that_can_never_fit_is_refused_when_it_is_added(
         await collect(engine, ask())
 
 
+async def test_one_that_is_gone_before_it_began_holds_nobody_up(homes: Callable[..., Home], tmp_path: Path) -> None:
+    home = homes(1 << 40)
+    path = write_gguf(tmp_path / "m.gguf", model_metadata())
+    first, second = home.engine("first", path), home.engine("second", path)
+    await first.close()
+    async with asyncio.timeout(5):
+        with pytest.raises(EngineRejected):
+            await second.warm_up()
+
+
 async def test_a_model_that_guesses_ahead_takes_room_for_two(homes: Callable[..., Home], tmp_path: Path) -> None:
     home = homes(0)
     path = write_gguf(tmp_path / "m.gguf", model_metadata())

@@ -182,7 +182,7 @@ async def test_whoever_waits_for_one_that_is_taken_away_is_told() -> None:
         with pytest.raises(EngineUnreachable):
             await waiting
         await a.write(memory)
-    await memory.close()
+    await memory.remove(a)
     assert memory.residents == []
 
 
@@ -213,7 +213,9 @@ def test_whatever_happens_all_is_served_and_all_comes_back(sizes: list[int], see
             await asyncio.sleep(0)
         assert all(one.users == 0 and not one.loading for one in memory.residents)
         assert {one.key for one in memory.residents} == set(shelf.held)
-        await memory.close()
+        for model in models:
+            await memory.remove(model)
         assert not shelf.held
+        assert memory.residents == []
 
     asyncio.run(run())

@@ -114,6 +114,7 @@ class EmbeddedEngine:
 
     async def close(self) -> None:
         self._closed = True
+        self._household.start.decide(self.name)  # it may never have been warmed up
         await self._household.memory.remove(self)
 
     async def load(self) -> None:

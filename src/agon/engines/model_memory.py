@@ -127,14 +127,6 @@ class ModelMemory:
         self._residents.pop(model, None)
         self._arrange()
 
-    async def close(self) -> None:
-        """Put every model out."""
-        for task in self._work:
-            task.cancel()
-        await asyncio.gather(*self._work, return_exceptions=True)
-        for model in {*self._residents, *(wish.model for wish in self._wishes)}:
-            await self.remove(model)
-
     def _wish(self, model: Model) -> _Wish:
         self.check(model)
         wish = _Wish(model)
