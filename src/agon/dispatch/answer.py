@@ -23,6 +23,8 @@ from agon.dispatch.pool import Member
 
 _LATE = "deadline"
 _LAST_WORDS_S = 2.0
+_METERED_TOKENS = 8
+"""Told of at once: telling of each would be a fifth of all the work here."""
 _LOADING = "The model is being loaded."
 _LOADING_TICK_S = 0.25
 
@@ -78,6 +80,7 @@ class AnswerRun:
         self._begun_s: float | None = None
         self._spoke_s: float | None = None
         self._tokens = 0
+        self._metered = 0
         self._interrupt: _Interrupt | None = None
         self._task: asyncio.Task[Outcome] | None = None
         """The task to interrupt; set only while there is something to be interrupted."""
@@ -231,10 +234,15 @@ class AnswerRun:
         if self._spoke_s is None:
             self._speak()
         self._tokens += piece.tokens
-        self._around.meter.wrote(self._work.ref, piece.tokens)
+        if self._tokens - self._metered >= _METERED_TOKENS:
+            self._meter()
         stretch = self._splice.feed(storable(piece.text), piece.tokens)
         if stretch is not None:
             writer.add(replace(stretch, logprobs=piece.logprobs) if piece.logprobs else stretch)
+
+    def _meter(self) -> None:
+        self._around.meter.wrote(self._work.ref, self._tokens - self._metered)
+        self._metered = self._tokens
 
     def _begin(self) -> None:
         """From here on the time is the engine's."""
@@ -281,7 +289,9 @@ class AnswerRun:
         self._opened = True
 
     async def _last_words(self) -> None:
-        """Send what is left. If the bus stays away the answer ends all the same: the ledger will tell the watchers."""
+        """Tell what is left. If the bus stays away the answer ends all the same: the ledger will tell the watchers."""
+        if self._tokens > self._metered:
+            self._meter()
         if self._writing is not None:
             writer, writing = self._writing
             writer.finish()

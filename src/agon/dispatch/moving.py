@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from agon.core.conversation import AnswerState
@@ -52,7 +52,7 @@ class Mover:
     async def reap(self) -> None:
         """Take over what dead executors held."""
         jobs = await self._offices.dispatch.reap()
-        await self._each([self._rescue(job.ref, job, Cause.RUNNER_DIED) for job in jobs])
+        await self._rescue_all({job.ref: job for job in jobs}, Cause.RUNNER_DIED)
 
     async def sweep(self) -> None:
         """Find answers that nobody works on although the ledger waits for them: the bus has lost them."""
@@ -60,7 +60,7 @@ class Mover:
         stale = [answer.ref for answer in await offices.ledger.stale(_STALE_S)]
         elsewhere = [ref for ref in stale if ref not in offices.clearing.holdings]
         lost = await offices.dispatch.unheld(elsewhere)
-        await self._each([self._rescue(ref, None, Cause.LOST) for ref in lost])
+        await self._rescue_all(dict.fromkeys(lost), Cause.LOST)
 
     async def give_up(self, job: Job, error: Unavailable) -> None:
         """Nobody can run a turn: its answer has failed."""
@@ -73,19 +73,19 @@ class Mover:
             failed = Outcome(ref, work.attempt, AnswerState.FAILED, "", error=f"{error.code}: {error.message}")
             await settle(failed, offices.ledger, offices.bus)
 
-    async def _each(self, works: Sequence[Coroutine[None, None, None]]) -> None:
+    async def _rescue_all(self, turns: Mapping[AnswerRef, Job | None], cause: Cause) -> None:
         """All of them, some at a time; what cannot be done now is found again later."""
 
-        async def one(work: Coroutine[None, None, None]) -> None:
+        async def one(ref: AnswerRef, job: Job | None) -> None:
             async with self._gate:
                 try:
-                    await work
+                    await self._rescue(ref, job, cause)
                 except (NotFound, SupersededError):
                     log.info("a turn was over already")
                 except Unavailable as error:
                     log.warning("a turn stays where it is: %s", error.message)
 
-        await asyncio.gather(*map(one, works))
+        await asyncio.gather(*(one(ref, job) for ref, job in turns.items()))
 
     async def _rescue(self, ref: AnswerRef, job: Job | None, cause: Cause) -> None:
         if job is not None and job.request is not None:
