@@ -162,7 +162,7 @@ async def open_openai_stage(
         stack.push_async_callback(bus.close)
         guarded = settings.model_copy(update={"server": ServerSettings(api_keys=API_KEYS)})
         all_settings = [settings] * gateways + [guarded]
-        urls = [await stack.enter_async_context(_gateway(one)) for one in all_settings]
+        urls = [await stack.enter_async_context(serve_gateway(one)) for one in all_settings]
         yield OpenAiStage(urls, engines, dispatch, bus, echo)
 
 
@@ -207,7 +207,7 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def _gateway(settings: Settings) -> AsyncGenerator[str]:
+async def serve_gateway(settings: Settings) -> AsyncGenerator[str]:
     app = create_app(settings, Metrics(CollectorRegistry()))
     config = uvicorn.Config(app, lifespan="on", log_config=None, http=CoalescingHttp, timeout_graceful_shutdown=1)
     server = Server(config)
