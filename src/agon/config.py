@@ -68,6 +68,14 @@ class LimitSettings(_Section):
     """Seconds an answer of a battle may take from the moment of asking; 0 means no limit."""
     other_deadline_s: float = Field(default=120.0, ge=0)
     """The same for chats and side-by-side."""
+    abandon_s: float = Field(default=10.0, ge=0)
+    """Seconds an answer goes on after the last one who watched it has left."""
+    client_tokens_per_minute: int = Field(default=60_000, ge=0)
+    """What one person may ask for, prompts and expected answers together; 0 means no limit."""
+    arena_share: float = Field(default=0.95, ge=0, le=1)
+    """Share of what the replicas write at most that is let in; 0 means no limit."""
+    queue_s: float = Field(default=2.5, ge=0)
+    """Longest expected wait for a place; whoever would wait longer is refused. 0 means no limit."""
 
 
 class SamplingSettings(_Section):

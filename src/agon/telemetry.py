@@ -30,6 +30,22 @@ class Metrics:
         )
         self.streams = Gauge("arena_streams_open", "Event streams open now", registry=registry)
         self.votes = Counter("arena_votes", "Votes committed", ["winner"], registry=registry)
+        self.turns = Counter("arena_turns", "Turns that were let in", ["kind"], registry=registry)
+        self.refusals = Counter("arena_refusals", "Turns that were refused", ["reason"], registry=registry)
+        self.first_token_s = Histogram(
+            "arena_watch_first_token_seconds",
+            "Time from a watcher's coming to the first text of a turn",
+            buckets=_LATENCY_BUCKETS_S,
+            registry=registry,
+        )
+        self.watchers = Gauge("arena_watchers", "People who watch a turn on this gateway now", registry=registry)
+        self.replicas = Gauge("arena_replicas", "Replicas of the whole fleet", ["state"], registry=registry)
+        self.outstanding = Gauge(
+            "arena_replica_outstanding_tokens", "Tokens still to be read or written", ["replica"], registry=registry
+        )
+        self.rate = Gauge(
+            "arena_replica_rate_tokens_per_second", "What a replica writes at most", ["replica"], registry=registry
+        )
 
 
 _WAIT_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 7.5, 10.0, 15.0, 30.0)

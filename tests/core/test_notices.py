@@ -3,7 +3,9 @@
 import pytest
 
 from agon.arena.notices import NoticeCode, notices
-from agon.core.contestants import Contestant, ContestantKind, EngineState, EngineStatus, Origin, Roster, RosterEntry
+from agon.core.contestants import Contestant, ContestantKind, EngineState, Origin
+from agon.core.placement import ReplicaStatus
+from agon.core.roster import Roster, RosterEntry
 
 WEIGHTS = "smollm2-135m-instruct"
 OURS = (WEIGHTS, ContestantKind.EMBEDDED, EngineState.READY, Origin.DEFAULT)
@@ -32,7 +34,10 @@ Entry = tuple[str, ContestantKind, EngineState, Origin]
 def test_notices_follow_from_who_is_there(entries: list[Entry], codes: list[NoticeCode]) -> None:
     roster = Roster(
         tuple(
-            RosterEntry(Contestant(f"c{number}", kind, model, origin=origin), EngineStatus(state))
+            RosterEntry(
+                Contestant(f"c{number}", kind, model, origin=origin),
+                (ReplicaStatus(f"c{number}@r", f"c{number}", state),),
+            )
             for number, (model, kind, state, origin) in enumerate(entries)
         )
     )

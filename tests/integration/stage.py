@@ -3,7 +3,8 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, Generator, Mapping
+import time
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,11 @@ from agon.api.app import create_app
 from agon.bootstrap.ledger import ensure_admin_key
 from agon.bootstrap.runner import runner
 from agon.config import Settings
+from agon.core.placement import ReplicaStatus
+from agon.core.ports import Dispatch
 from agon.engines.scripted import ScriptedServer
 from agon.engines.scripted_models import ScriptedModel
+from agon.stores.redis.dispatch import RedisDispatch
 from agon.telemetry import Metrics
 
 ENGINE_KEY = "engine-key-5d1c"
@@ -65,6 +69,34 @@ class Stage:
         """Say how a contestant behaves from now on, or all of them."""
         self.engine.configure(NAMES.get(name, name), **patch)
 
+    @asynccontextmanager
+    async def gateway(self, **limits: object) -> AsyncGenerator[str]:
+        """A further gateway on the same stores, with limits of its own if need be; its address."""
+        settings = self.settings
+        changed = settings.limits.model_copy(update=limits)
+        async with serve_gateway(settings.model_copy(update={"limits": changed})) as url:
+            yield url
+
+    @asynccontextmanager
+    async def dispatch(self) -> AsyncGenerator[Dispatch]:
+        stores = self.settings.stores
+        dispatch = RedisDispatch(stores.redis_url, prefix=stores.redis_prefix, executor="test")
+        yield dispatch
+        await dispatch.close()
+
+    async def until_idle(self, patience_s: float = 10.0) -> float:
+        """Wait until no turn is counted anywhere and no engine works; the seconds that took."""
+        begun_s = time.monotonic()
+        async with self.dispatch() as dispatch, asyncio.timeout(patience_s):
+            while not self._idle(await dispatch.replicas()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        return time.monotonic() - begun_s
+
+    def _idle(self, replicas: Sequence[ReplicaStatus]) -> bool:
+        assert len(replicas) >= len(NAMES)
+        counted = any(replica.turns or replica.outstanding_tokens for replica in replicas)
+        return not counted and not any(self.engine.counters(model).active for model in NAMES.values())
+
     async def contestants(self) -> dict[str, dict[str, Any]]:
         async with self.admin() as admin:
             listed = (await admin.get("/admin/contestants")).json()["contestants"]
@@ -107,7 +139,7 @@ async def open_stage(
         settings = settings_for(database_url, redis_url, engine.url, folder, prefix=prefix, **sections)
         key = await ensure_admin_key(settings, another=True)
         assert key is not None
-        async with _gateway(settings) as url:
+        async with serve_gateway(settings) as url:
             serving = asyncio.create_task(serve_runner(settings))
             stage = Stage(url, key, engine, settings, serving)
             try:
@@ -129,7 +161,7 @@ async def end(task: asyncio.Task[None]) -> None:
 
 
 @asynccontextmanager
-async def _gateway(settings: Settings) -> AsyncGenerator[str]:
+async def serve_gateway(settings: Settings) -> AsyncGenerator[str]:
     app = create_app(settings, Metrics(CollectorRegistry()))
     config = uvicorn.Config(app, lifespan="on", log_config=None, ws="websockets-sansio", timeout_graceful_shutdown=1)
     server = Server(config)
@@ -138,6 +170,8 @@ async def _gateway(settings: Settings) -> AsyncGenerator[str]:
         while not server.started:
             assert not serving.done(), "the gateway did not start"
             await asyncio.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        await serving
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving

@@ -142,6 +142,8 @@ async def test_what_redis_loses_comes_back(worker: Stage) -> None:
         redis: Any = connect(worker.settings.stores.redis_url)
         await redis.flushall()
         await redis.aclose()
+        # Until the gateway's last reading of the roster is over, and the runner has beaten.
+        await asyncio.sleep(0.3)
         await worker.until_ready()
         queued = await voter.compare(*NAMES)
         seen += await voter.watch(battle, seen[-1].id)
@@ -163,6 +165,7 @@ async def test_turns_that_only_redis_knew_of_are_found_in_the_ledger(worker: Sta
             battles.append(await voter.start())
             await redis.flushall()
             # Nobody plays until the runners have said again that they are there.
+            await asyncio.sleep(0.3)
             await worker.until_ready()
         await redis.aclose()
         for battle in battles:

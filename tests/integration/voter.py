@@ -78,6 +78,17 @@ class Voter:
     async def __aexit__(self, *_: object) -> None:
         await self.http.aclose()
 
+    def at(self, url: str) -> "Voter":
+        """The same person at another gateway."""
+        elsewhere = Voter(url)
+        elsewhere.http.cookies.jar = self.http.cookies.jar
+        return elsewhere
+
+    async def introduce(self) -> str:
+        """Get the cookie that makes what follows one person's; returns it as a header."""
+        await self.http.get("/arena/battles")
+        return f"agon_voter={self.http.cookies['agon_voter']}"
+
     async def start(self, prompt: str = "Why is the sky blue?") -> Json:
         return expect(await self.http.post("/arena/battles", json={"prompt": prompt}), 201)
 

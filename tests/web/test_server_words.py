@@ -31,6 +31,9 @@ NOT_FOR_PAGES = {
     "model_not_found",
     "not_ready",
     "receipt_not_found",
+    "replica_not_found",
+    "result_not_found",
+    "session_not_found",
     "unreadable",
 }
 

@@ -14,7 +14,7 @@ from agon.api.examples import add_examples
 from agon.api.middleware import Application, Guard, Measure
 from agon.api.openai import OpenAi
 from agon.api.openai_document import add_openai
-from agon.api.routes import admin, battles, boards, chat, health
+from agon.api.routes import admin, battles, boards, chat, health, sockets
 from agon.bootstrap.gateway import gateway
 from agon.config import Settings
 from agon.telemetry import Metrics
@@ -57,7 +57,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
         redoc_url=None,
     )
     errors.install(app)
-    for router in (battles.router, boards.router, chat.router, admin.router, health.router):
+    for router in (battles.router, boards.router, chat.router, sockets.router, admin.router, health.router):
         app.include_router(router)
     _serve_page(app)
     describe = app.openapi

@@ -66,7 +66,7 @@ def body_of(error: AgonError) -> dict[str, Any]:
 
 def headers_of(error: AgonError) -> dict[str, str]:
     if isinstance(error, Busy):
-        return {"Retry-After": str(math.ceil(error.retry_after_s))}
+        return {"Retry-After": str(max(1, math.ceil(error.retry_after_s)))}
     if isinstance(error, Unavailable):
         return {"Retry-After": str(math.ceil(_RETRY_UNAVAILABLE_S))}
     return {"WWW-Authenticate": "Bearer"} if isinstance(error, NotAllowed) and status_of(error) == 401 else {}

@@ -64,6 +64,27 @@ _STATUS: dict[str, JsonValue] = {
     "notices": [],
     "limits": {"prompt_chars": 8000, "turns": 20, "answer_tokens": 160},
 }
+_REPLICA: dict[str, JsonValue] = {
+    "id": "my-model@http://127.0.0.1:8001/v1",
+    "contestant": "my-model",
+    "label": "3f1c9a52",
+    "state": "ready",
+    "detail": "",
+    "url": "http://127.0.0.1:8001/v1",
+    "capacity": 64,
+    "active": 0,
+    "turns": 0,
+    "outstanding_tokens": 0,
+    "rate_tokens_per_s": 3200.0,
+}
+_RESULT: dict[str, JsonValue] = {
+    "state": "pending",
+    "session_id": _ID,
+    "turn": 1,
+    "text": "2 + 2",
+    "finish_reason": None,
+    "usage": {"prompt_tokens": None, "completion_tokens": None},
+}
 _CONTESTANT: dict[str, JsonValue] = {
     "name": "my-model",
     "kind": "openai",
@@ -77,6 +98,7 @@ _CONTESTANT: dict[str, JsonValue] = {
     "detail": "",
     "active": 0,
     "waiting": 0,
+    "replicas": [_REPLICA],
 }
 _NEW_CONTESTANT: dict[str, JsonValue] = {
     "name": "my-model",
@@ -154,6 +176,9 @@ EXAMPLES: dict[str, dict[str, JsonValue]] = {
     "HistoryOut": _CONVERSATIONS,
     "VoteOut": _VOTE,
     "ChatOut": _CHAT,
+    "ChatResultOut": _RESULT,
+    "ReplicaOut": _REPLICA,
+    "ReplicasOut": {"replicas": [_REPLICA]},
     "ModelsOut": _NAMED,
     "StatusOut": _STATUS,
     "ContestantSettings": _NEW_CONTESTANT,

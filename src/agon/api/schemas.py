@@ -1,5 +1,6 @@
 """What goes over HTTP."""
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
@@ -7,10 +8,12 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from agon.config import ContestantName
-from agon.core.contestants import ContestantKind, ContestantState, EngineState, RosterEntry
-from agon.core.conversation import Answer, Conversation, Kind, Side, Turn
+from agon.config import ContestantName, HttpUrl
+from agon.core.contestants import ContestantKind, ContestantState, EngineState
+from agon.core.conversation import Answer, AnswerState, Conversation, Kind, Side, Turn
+from agon.core.placement import ReplicaStatus
 from agon.core.ports import CastVote, ConversationSummary
+from agon.core.roster import RosterEntry
 from agon.core.votes import Winner
 
 SideName = Literal["a", "b"]
@@ -56,6 +59,13 @@ class ChatBody(PromptBody):
     model: ContestantName | None = Field(default=None, examples=["smollm2-135m-instruct"])
     session_id: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     max_tokens: int | None = None
+
+
+class ResumeBody(_Body):
+    """Goes on with watching a chat, over a WebSocket: everything after an event, on any gateway."""
+
+    session_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    resume_from: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class VoteBody(_Body):
@@ -186,6 +196,10 @@ class UsageOut(BaseModel):
     prompt_tokens: int | None
     completion_tokens: int | None
 
+    @classmethod
+    def of(cls, answer: Answer) -> "UsageOut":
+        return cls(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens)
+
 
 class ChatOut(BaseModel):
     """A whole answer."""
@@ -195,6 +209,50 @@ class ChatOut(BaseModel):
     text: str
     finish_reason: str
     usage: UsageOut
+
+    @classmethod
+    def of(cls, conversation: Conversation, turn: Turn, name: str | None) -> "ChatOut":
+        answer = turn.answers[Side.A]
+        return cls(
+            session_id=name or str(conversation.id),
+            turn=turn.number,
+            text=answer.text or "",
+            finish_reason=answer.finish_reason or "stopped",
+            usage=UsageOut.of(answer),
+        )
+
+
+class ChatResultOut(BaseModel):
+    """What has become of an answer."""
+
+    state: Literal["pending", "done", "failed"]
+    session_id: UUID
+    turn: int
+    text: str
+    """While pending, as much as there is."""
+    finish_reason: str | None
+    usage: UsageOut
+
+    @classmethod
+    def of(cls, conversation: Conversation, turn: Turn, text: str) -> "ChatResultOut":
+        answer = turn.answers[Side.A]
+        return cls(
+            state=_RESULTS[answer.state],
+            session_id=conversation.id,
+            turn=turn.number,
+            text=text,
+            finish_reason=answer.finish_reason,
+            usage=UsageOut.of(answer),
+        )
+
+
+_RESULTS: Mapping[AnswerState, Literal["pending", "done", "failed"]] = {
+    AnswerState.PENDING: "pending",
+    AnswerState.DONE: "done",
+    AnswerState.STOPPED: "done",
+    AnswerState.FAILED: "failed",
+    AnswerState.FORFEITED: "failed",
+}
 
 
 class ModelOut(BaseModel):
@@ -245,6 +303,7 @@ class ContestantOut(BaseModel):
     detail: str
     active: int
     waiting: int
+    replicas: list["ReplicaOut"]
 
     @classmethod
     def of(cls, entry: RosterEntry) -> "ContestantOut":
@@ -262,7 +321,55 @@ class ContestantOut(BaseModel):
             detail=engine.detail,
             active=engine.active,
             waiting=engine.waiting,
+            replicas=[ReplicaOut.of(replica) for replica in entry.replicas],
         )
+
+
+class ReplicaOut(BaseModel):
+    """One engine that answers for a contestant, as the whole fleet sees it."""
+
+    id: str
+    contestant: str
+    label: str
+    """Stands for it in metrics, which name no model."""
+    state: EngineState
+    detail: str
+    url: str | None
+    capacity: int
+    """Turns it can run at the same time."""
+    active: int
+    """Turns that run."""
+    turns: int
+    """Turns that run or wait."""
+    outstanding_tokens: int
+    rate_tokens_per_s: float
+    """What it writes with all its places taken, as measured."""
+
+    @classmethod
+    def of(cls, replica: ReplicaStatus) -> "ReplicaOut":
+        return cls(
+            id=replica.id,
+            contestant=replica.contestant,
+            label=replica_label(replica.id),
+            state=replica.state,
+            detail=replica.detail,
+            url=replica.url,
+            capacity=replica.capacity,
+            active=replica.active,
+            turns=replica.turns,
+            outstanding_tokens=replica.outstanding_tokens,
+            rate_tokens_per_s=replica.rate_tokens_per_s,
+        )
+
+
+class ReplicasOut(BaseModel):
+    replicas: list[ReplicaOut]
+
+
+class ReplicaPatch(_Body):
+    """What is to become of a replica: `draining` finishes what it has and gets nothing new, `ready` is used again."""
+
+    state: Literal["draining", "ready"] = Field(examples=["draining"])
 
 
 class ContestantsOut(BaseModel):
@@ -274,6 +381,13 @@ class ContestantPatch(_Body):
 
     weight: Annotated[float, Field(ge=0)] | None = None
     state: Literal["active", "paused"] | None = None
+    urls: tuple[HttpUrl, ...] | None = Field(default=None, min_length=1)
+    """Its servers, in place of those it has; not for a model that runs inside the runner."""
+
+
+def replica_label(replica: str) -> str:
+    """A short name that tells nothing of the model."""
+    return hashlib.blake2b(replica.encode(), digest_size=4).hexdigest()
 
 
 def _state_of(summary: ConversationSummary) -> Literal["open", "forfeited", "voted", "void"]:

@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, nullcontext, suppress
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from agon.api.leaving import departure, while_there
+from agon.api.middleware import Receive, Scope, Send
+from agon.arena.watching import Seat
 from agon.core.conversation import AnswerState
 from agon.core.errors import Unavailable
 from agon.core.events import Event, Packet, Sent, Settled, Waiting
@@ -43,19 +47,34 @@ def encode(name: str, data: object, event_id: str | None = None) -> bytes:
     return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-def event_stream(frames: AsyncIterator[bytes], metrics: Metrics) -> StreamingResponse:
-    async def counted() -> AsyncGenerator[bytes]:
-        metrics.streams.inc()
-        try:
-            async for frame in frames:
-                yield frame
-        except Unavailable:
-            # Headers are out already. The stream ends, and the client comes back with its last event id.
-            return
-        finally:
-            metrics.streams.dec()
+class EventStream(StreamingResponse):
+    """Frames of server-sent events. One who goes away leaves their seat at once, also while nothing is written."""
 
-    return StreamingResponse(counted(), media_type="text/event-stream", headers=HEADERS)
+    def __init__(self, frames: AsyncGenerator[bytes], metrics: Metrics, seat: Seat | None = None) -> None:
+        super().__init__(frames, media_type="text/event-stream", headers=HEADERS)
+        self._frames = frames
+        self._metrics = metrics
+        self._seat = seat
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope
+        self._metrics.streams.inc()
+        try:
+            async with self._seat or nullcontext() as seat:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                if not await while_there(departure(receive), self._write(send)) and seat is not None:
+                    seat.went()
+        finally:
+            self._metrics.streams.dec()
+
+    async def _write(self, send: Send) -> None:
+        # When a store is away the headers are out already: the stream ends, and the client comes back with its last
+        # event id.
+        with suppress(Unavailable):
+            async with aclosing(self._frames) as frames:
+                async for frame in frames:
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def conversation_frames(sent: AsyncIterator[Sent | None]) -> AsyncGenerator[bytes]:

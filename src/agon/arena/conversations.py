@@ -1,12 +1,13 @@
 """Battles, side-by-side comparisons and chats, from the first prompt to the vote."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+from agon.arena.asks import Ask, Asked, Lineup, check_owner, check_same_start, first_job, later_job, refs, turn_of
+from agon.arena.executor import Executor, Reservation
 from agon.arena.roster import Contestants
-from agon.core.contestants import RosterEntry
 from agon.core.conversation import (
     AnswerState,
     Conversation,
@@ -17,7 +18,7 @@ from agon.core.conversation import (
     check_new_turn,
     check_regenerate,
 )
-from agon.core.errors import Busy, Conflict, InvalidInput, NotFound, Unavailable
+from agon.core.errors import Busy, InvalidInput, Unavailable
 from agon.core.events import Follower, Position, Sent, Settled
 from agon.core.pairing import choose_pair
 from agon.core.placement import AnswerRef, Job
@@ -29,17 +30,15 @@ from agon.core.ports import (
     Change,
     ConversationLedger,
     ConversationSummary,
-    Dispatch,
     NewConversation,
     NewTurn,
     Outcome,
     Regenerate,
+    TurnRef,
     VoteLedger,
 )
+from agon.core.roster import RosterEntry
 from agon.core.votes import Ballot, Winner
-from agon.dispatch.costs import prefix_of, turn_cost
-
-_BUSY_RETRY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,102 +54,101 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A prompt as a person sends it."""
+class Ledgers:
+    """The parts of the ledger that conversations need."""
 
-    person: UUID
-    prompt: str
-    idempotency_key: str | None = None
-    max_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Lineup:
-    """Who answers on which side, and the chance that just they were drawn; `None` where the person chose."""
-
-    contestants: Mapping[Side, str]
-    propensity: float | None = None
+    conversations: ConversationLedger
+    answers: AnswerLedger
+    votes: VoteLedger
 
 
 class Arena:
-    """Everything a person does, with the rules kept and the ledger written before anything is promised."""
+    """Everything a person does, with the rules kept and the ledger written before anything is promised.
+
+    A turn is reserved on its replicas before the ledger has it, so that one who is refused leaves no trace, and it is
+    sent to them after.
+    """
 
     def __init__(
         self,
+        ledgers: Ledgers,
         *,
-        conversations: ConversationLedger,
-        answers: AnswerLedger,
-        votes: VoteLedger,
         contestants: Contestants,
+        executor: Executor,
         bus: Bus,
-        dispatch: Dispatch,
         limits: Limits,
         chance: Chance,
     ) -> None:
-        self._conversations = conversations
-        self._answers = answers
-        self._votes = votes
+        self._conversations = ledgers.conversations
+        self._answers = ledgers.answers
+        self._votes = ledgers.votes
         self._contestants = contestants
+        self._executor = executor
         self._bus = bus
-        self._dispatch = dispatch
         self._limits = limits
         self._chance = chance
 
-    async def start_battle(self, ask: Ask) -> Conversation:
+    async def start_battle(self, ask: Ask) -> Asked:
         """Pair two contestants and put the prompt to both."""
         return await self._start(Kind.BATTLE, ask, self._draw)
 
-    async def start_side_by_side(self, ask: Ask, a: str, b: str) -> Conversation:
+    async def start_side_by_side(self, ask: Ask, a: str, b: str) -> Asked:
         if a == b:
             raise InvalidInput("Choose two different models.", code="same_model", field="models.b")
         named = {Side.A: a, Side.B: b}
 
         async def choose() -> Lineup:
             for side, name in named.items():
-                _check_room(await self._contestants.named(name, f"models.{side.value}"))
+                await self._contestants.named(name, f"models.{side.value}")
             return Lineup(named)
 
         return await self._start(Kind.SIDE_BY_SIDE, ask, choose, named=named)
 
-    async def start_chat(self, ask: Ask, model: str | None, *, session: UUID | None = None) -> Conversation:
+    async def start_chat(self, ask: Ask, model: str | None, *, session: UUID | None = None) -> Asked:
         """`model` may be left out: then the first one that is ready answers. `session` is the id to start it under."""
 
         async def choose() -> Lineup:
             entry = await self._first_ready() if model is None else await self._contestants.named(model, "model")
-            _check_room(entry)
             return Lineup({Side.A: entry.contestant.name})
 
         return await self._start(Kind.CHAT, ask, choose, session=session)
 
-    async def add_turn(self, conversation: UUID, ask: Ask) -> Conversation:
-        turn = self._turn(ask)
-        repeated = False
+    async def add_turn(self, conversation: UUID, ask: Ask) -> Asked:
+        self._limits.check_prompt(ask.prompt)
+        tokens = self._limits.tokens_for(ask.max_tokens)
+        async with self._executor.reservation() as reservation:
 
-        async def decide(found: Conversation) -> Change:
-            nonlocal repeated
-            _check_owner(found, ask.person)
-            repeated = _repeats(found, ask)
-            if repeated:
-                return None
-            check_new_turn(found, self._limits)
-            return AddTurn(turn)
+            async def decide(found: Conversation) -> Change:
+                check_owner(found, ask.person)
+                if turn_of(found, ask) is not None:
+                    return None
+                check_new_turn(found, self._limits)
+                number = found.last_turn.number + 1
+                jobs = [later_job(found, number, side, ask.prompt, tokens) for side in found.contestants]
+                # While the conversation is locked nobody else can reserve this turn.
+                await _reserve(reservation, found.kind, jobs, ask.person)
+                return AddTurn(await self._new_turn(conversation, number, ask, tokens))
 
-        changed = await self._conversations.amend(conversation, decide)
-        if not repeated:
-            await self._dispatch_turn(changed, _refs(changed, changed.last_turn))
-        return changed
+            changed = await self._conversations.amend(conversation, decide)
+            fresh = await reservation.send()
+        return Asked(changed, turn_of(changed, ask) or changed.last_turn, fresh)
 
     async def find(self, person: UUID, conversation: UUID) -> Conversation:
         found = await self._conversations.find(conversation)
-        _check_owner(found, person)
+        check_owner(found, person)
         return found
 
     async def history(self, person: UUID, *, limit: int, before: UUID | None) -> Sequence[ConversationSummary]:
         return await self._conversations.history(person, limit=limit, before=before)
 
-    async def follow(self, person: UUID, conversation: UUID, after: Position) -> AsyncGenerator[Sent | None]:
-        """What the watcher is owed after a position, until the last turn is settled; `None` after a quiet second."""
-        found = await self.find(person, conversation)
+    async def follow(
+        self, person: UUID, conversation: UUID, after: Position, *, until: int | None = None
+    ) -> AsyncGenerator[Sent | None]:
+        """What the watcher is owed after a position, until the last turn is settled; `None` after a quiet second.
+
+        With `until` it ends with the turn of that number, whatever comes after it.
+        """
+        found = _up_to(await self.find(person, conversation), until)
         follower = Follower(after)
         for sent in follower.see_ledger(found):
             yield sent
@@ -162,49 +160,50 @@ class Arena:
                     yield sent
                 if event is None or (follower.missing and isinstance(event, Settled)):
                     # Quiet, or something was lost: the ledger knows.
-                    found = await self._conversations.find(conversation)
+                    found = _up_to(await self._conversations.find(conversation), until)
                     for sent in follower.see_ledger(found):
                         yield sent
                     yield None
                 if follower.finished(found):
                     return
 
+    async def said(self, ref: AnswerRef) -> str:
+        """What of a pending answer has been sent so far, as far as the bus still has it."""
+        with suppress(Unavailable):
+            return (await self._bus.said(ref)).text
+        return ""
+
     async def stop(self, person: UUID, conversation: UUID) -> Conversation:
-        """Stop what is being generated. A runner stops what it holds; what still waits in a queue is settled here."""
-        found = await self.find(person, conversation)
-        turn = found.last_turn
-        pending = [ref for ref in _refs(found, turn) if turn.answers[ref.side].state is AnswerState.PENDING]
-        await self._bus.stop(pending)
-        for ref in pending:
-            if await self._dispatch.seize(ref):
-                outcome = Outcome(ref, turn.answers[ref.side].attempt, AnswerState.STOPPED, "", "stopped")
-                settlement = await self._answers.settle(outcome)
-                if settlement.written:
-                    ended = Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, 0, "stopped")
-                    await self._bus.append(conversation, ended)
-                await self._dispatch.release([ref])
+        """Stop what is being generated. A runner stops what it holds; what nobody holds is settled here."""
+        await self._stop(await self.find(person, conversation))
         return await self._conversations.find(conversation)
 
-    async def regenerate(self, person: UUID, conversation: UUID, turn: int, side: Side) -> Conversation:
-        async def decide(found: Conversation) -> Change:
-            _check_owner(found, person)
-            check_regenerate(found, turn, side)
-            return Regenerate(turn, side)
+    async def abandon(self, turn: TurnRef) -> None:
+        """Stop a turn that nobody watches any more, unless the conversation has gone on."""
+        found = await self._conversations.find(turn.conversation)
+        if found.last_turn.number == turn.number:
+            await self._stop(found)
 
-        changed = await self._conversations.amend(conversation, decide)
-        await self._dispatch_turn(changed, [ref for ref in _refs(changed, changed.last_turn) if ref.side is side])
-        return changed
+    async def regenerate(self, person: UUID, conversation: UUID, turn: int, side: Side) -> Asked:
+        async with self._executor.reservation() as reservation:
+
+            async def decide(found: Conversation) -> Change:
+                check_owner(found, person)
+                check_regenerate(found, turn, side)
+                asked = found.last_turn
+                job = later_job(found, turn, side, asked.prompt, asked.max_tokens)
+                await _reserve(reservation, found.kind, [job], person)
+                return Regenerate(turn, side)
+
+            changed = await self._conversations.amend(conversation, decide)
+            await reservation.send()
+        return Asked(changed, changed.last_turn, fresh=True)
 
     async def vote(self, person: UUID, conversation: UUID, winner: Winner, key: str | None) -> CastVote:
         return await self._votes.cast(Ballot(conversation, person, winner, self._chance.new_id(), key))
 
     async def find_vote(self, receipt: UUID) -> CastVote:
         return await self._votes.find_vote(receipt)
-
-    def _turn(self, ask: Ask) -> NewTurn:
-        self._limits.check_prompt(ask.prompt)
-        tokens = self._limits.tokens_for(ask.max_tokens)
-        return NewTurn(ask.prompt, self._chance.seed(), tokens, ask.idempotency_key)
 
     async def _start(
         self,
@@ -214,20 +213,41 @@ class Arena:
         *,
         named: Mapping[Side, str] | None = None,
         session: UUID | None = None,
-    ) -> Conversation:
+    ) -> Asked:
         """Start a conversation, or find the one that the same ask has started: then nobody needs to be ready."""
-        turn = self._turn(ask)
-        started = await self._earlier(ask)
+        self._limits.check_prompt(ask.prompt)
+        tokens = self._limits.tokens_for(ask.max_tokens)
+        started, fresh = await self._earlier(ask), False
         if started is None:
-            lineup = await choose()
-            new_id = session or self._chance.new_id()
+            started, fresh = await self._begin(kind, ask, tokens, await choose(), session)
+        if not fresh:
+            check_same_start(started, kind, ask, named)
+        return Asked(started, started.turns[0], fresh)
+
+    async def _begin(
+        self, kind: Kind, ask: Ask, tokens: int, lineup: Lineup, session: UUID | None
+    ) -> tuple[Conversation, bool]:
+        new_id = session or self._chance.new_id()
+        sides = [AnswerRef(new_id, 1, side, name) for side, name in lineup.contestants.items()]
+        jobs = [first_job(ref, ask.prompt, tokens) for ref in sides]
+        async with self._executor.reservation() as reservation:
+
+            async def admit() -> None:
+                await _reserve(reservation, kind, jobs, ask.person)
+
+            # Nobody else knows an id that was just made, so a refusal need not cost the ledger anything.
+            if session is None:
+                await admit()
+            turn = await self._new_turn(new_id, 1, ask, tokens)
             new = NewConversation(new_id, kind, ask.person, lineup.contestants, turn, lineup.propensity)
-            started, fresh = await self._conversations.start(new)
+            started, fresh = await self._conversations.start(new, admit=None if session is None else admit)
             if fresh:
-                await self._dispatch_turn(started, _refs(started, started.last_turn))
-                return started
-        _check_same_start(started, kind, ask, named)
-        return started
+                await reservation.send()
+        return started, fresh
+
+    async def _new_turn(self, conversation: UUID, number: int, ask: Ask, tokens: int) -> NewTurn:
+        seed = await self._executor.dispatch.seed(conversation, number, self._chance.seed())
+        return NewTurn(ask.prompt, seed, tokens, ask.idempotency_key)
 
     async def _earlier(self, ask: Ask) -> Conversation | None:
         if ask.idempotency_key is None:
@@ -235,12 +255,10 @@ class Arena:
         return await self._conversations.started_with(ask.person, ask.idempotency_key)
 
     async def _draw(self) -> Lineup:
+        # By weight alone: one that is drawn and has no room refuses the battle, or load would choose who fights.
         roster = await self._contestants.roster()
         weights = [(entry.contestant.name, entry.contestant.weight) for entry in roster.fighters]
         pairing = choose_pair(weights, self._chance.uniform(), self._chance.uniform())
-        for entry in roster.fighters:
-            if entry.contestant.name in (pairing.a, pairing.b):
-                _check_room(entry)
         return Lineup({Side.A: pairing.a, Side.B: pairing.b}, pairing.propensity)
 
     async def _first_ready(self) -> RosterEntry:
@@ -249,50 +267,44 @@ class Arena:
             raise Unavailable("No model is ready.", code="no_model_ready")
         return playable[0]
 
-    async def _dispatch_turn(self, conversation: Conversation, refs: Sequence[AnswerRef]) -> None:
-        # The ledger has the turn already. If the bus is away, the runners find it there.
-        with suppress(Unavailable):
-            jobs = [_job(conversation, ref) for ref in refs]
-            await self._dispatch.send(await self._dispatch.reserve(jobs))
+    async def _stop(self, found: Conversation) -> None:
+        turn = found.last_turn
+        pending = [ref for ref in refs(found, turn) if turn.answers[ref.side].state is AnswerState.PENDING]
+        await self._bus.stop(pending)
+        for ref in pending:
+            if await self._executor.dispatch.seize(ref):
+                await self._settle_stopped(ref, turn)
+
+    async def _settle_stopped(self, ref: AnswerRef, turn: Turn) -> None:
+        try:
+            text = await self.said(ref)
+            outcome = Outcome(ref, turn.answers[ref.side].attempt, AnswerState.STOPPED, text, "stopped")
+            settlement = await self._answers.settle(outcome)
+            if settlement.written:
+                ended = Settled(ref.turn, ref.side, outcome.attempt, AnswerState.STOPPED, len(text), "stopped")
+                with suppress(Unavailable):  # Without the bus the watchers find it in the ledger.
+                    await self._bus.append(ref.conversation, ended)
+        finally:
+            self._executor.release([ref])
 
 
-def _check_same_start(started: Conversation, kind: Kind, ask: Ask, named: Mapping[Side, str] | None) -> None:
-    same = (started.kind, started.turns[0].prompt) == (kind, ask.prompt)
-    if not same or (named is not None and started.contestants != named):
-        raise Conflict("This Idempotency-Key was used with another request.", code="idempotency_mismatch")
+async def _reserve(reservation: Reservation, kind: Kind, jobs: Sequence[Job], person: UUID) -> None:
+    with _nameless(kind):
+        await reservation.reserve(jobs, client=str(person))
 
 
-def _check_room(entry: RosterEntry) -> None:
-    if entry.engine.crowded:
-        raise Busy("The arena is busy; try again in a moment.", retry_after_s=_BUSY_RETRY_S)
+@contextmanager
+def _nameless(kind: Kind) -> Generator[None]:
+    """Of a battle nobody is told which model was drawn and is not ready."""
+    try:
+        yield
+    except Busy:
+        raise
+    except Unavailable as error:
+        if kind is Kind.BATTLE and error.code == "model_not_ready":
+            raise Unavailable("A model of this battle is not ready; try again in a moment.", code=error.code) from None
+        raise
 
 
-def _check_owner(conversation: Conversation, person: UUID) -> None:
-    if conversation.person != person:
-        raise NotFound("There is no such conversation.", code="conversation_not_found")
-
-
-def _repeats(conversation: Conversation, ask: Ask) -> bool:
-    """Whether the ask is a turn that this conversation has already. Raises if its key was used for another prompt."""
-    if ask.idempotency_key is None:
-        return False
-    for turn in conversation.turns:
-        if turn.idempotency_key == ask.idempotency_key:
-            if turn.prompt != ask.prompt:
-                raise Conflict("This Idempotency-Key was used with another prompt.", code="idempotency_mismatch")
-            return True
-    return False
-
-
-def _job(conversation: Conversation, ref: AnswerRef) -> Job:
-    """The work of one side of the last turn, with what this side has said before."""
-    *earlier, turn = conversation.turns
-    history = [text for each in earlier for text in (each.prompt, each.answers[ref.side].text or "")]
-    return Job(ref, turn_cost(turn.prompt, turn.max_tokens, history=history), prefix_of(ref))
-
-
-def _refs(conversation: Conversation, turn: Turn) -> list[AnswerRef]:
-    return [
-        AnswerRef(conversation.id, turn.number, side, contestant)
-        for side, contestant in conversation.contestants.items()
-    ]
+def _up_to(conversation: Conversation, turn: int | None) -> Conversation:
+    return conversation if turn is None else replace(conversation, turns=conversation.turns[:turn])

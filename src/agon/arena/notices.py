@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agon.core.contestants import ContestantKind, EngineState, Origin, Roster
+from agon.core.contestants import ContestantKind, EngineState, Origin
+from agon.core.roster import Roster
 
 
 class NoticeCode(StrEnum):

@@ -97,6 +97,17 @@ def tell_operator(subject: str, words: str) -> None:
     print(f"agon: {subject}: {words}", flush=True)  # noqa: T201 - standard output is how a process speaks to `agon up`
 
 
+def with_urls(contestant: Contestant, urls: Sequence[str]) -> Contestant:
+    """A contestant with other servers. Raises `InvalidInput`, naming the field."""
+    if contestant.kind is ContestantKind.EMBEDDED:
+        raise InvalidInput("A model that runs inside the runner has no servers.", field="urls")
+    if len(set(urls)) < len(urls):
+        raise InvalidInput("urls names a server twice.", field="urls")
+    for url in urls:
+        chat_url(url)
+    return replace(contestant, urls=tuple(urls))
+
+
 def contestant_of(entry: ContestantSettings, settings: Settings, origin: Origin) -> Contestant:
     """A contestant as it is configured, or as an admin describes it. Raises `InvalidInput`, naming the field."""
     for url in entry.servers:

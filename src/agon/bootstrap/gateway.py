@@ -1,17 +1,20 @@
 """The parts of a gateway."""
 
+import asyncio
 import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from agon.arena.conversations import Arena, Chance
+from agon.arena.conversations import Arena, Chance, Ledgers
+from agon.arena.executor import Executor
 from agon.arena.roster import Contestants
+from agon.arena.watching import Watching
 from agon.boards.reader import BoardReader
 from agon.bootstrap.addresses import jobs as jobs_of
 from agon.bootstrap.addresses import store_urls
@@ -19,6 +22,7 @@ from agon.bootstrap.executor import executing
 from agon.bootstrap.relay import relay
 from agon.config import Settings
 from agon.core.conversation import Limits
+from agon.core.placement import Admission
 from agon.dispatch.clearing import Clearing
 from agon.relay.relay import Relay
 from agon.stores.jobs import BoardJobs
@@ -30,6 +34,7 @@ from agon.stores.postgres.votes import PostgresVotes
 from agon.stores.redis.boards import RedisBoards
 from agon.stores.redis.bus import RedisBus
 from agon.stores.redis.dispatch import RedisDispatch
+from agon.stores.redis.watchers import RedisWatchers
 from agon.telemetry import Metrics
 
 _COOKIE_KEY_FILE = "cookie-secret"
@@ -43,6 +48,8 @@ class Gateway:
     secret: str
     limits: Limits
     arena: Arena
+    executor: Executor
+    watching: Watching
     contestants: Contestants
     boards: BoardReader
     relay: Relay
@@ -55,49 +62,69 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(settings.limits.prompt_chars, settings.limits.turns, settings.limits.answer_tokens)
 
 
+def admission_of(settings: Settings) -> Admission:
+    limits = settings.limits
+    return Admission(
+        client_tokens_per_s=limits.client_tokens_per_minute / 60,
+        client_burst_tokens=limits.client_tokens_per_minute,
+        arena_share=limits.arena_share,
+        queue_s=limits.queue_s,
+    )
+
+
 @asynccontextmanager
 async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gateway]:
     """The parts of a gateway, open while the block runs."""
     database_url, redis_url = store_urls(settings)
     prefix = settings.stores.redis_prefix
+    name = executor_name()
     async with AsyncExitStack() as stack:
         database = Database(database_url)
         await database.open()
         stack.push_async_callback(database.close)
         bus = RedisBus(redis_url, prefix=prefix)
         stack.push_async_callback(bus.close)
+        dispatch = RedisDispatch(redis_url, prefix=prefix, executor=name, admission=admission_of(settings))
+        stack.push_async_callback(dispatch.close)
+        watchers = RedisWatchers(redis_url, prefix=prefix)
+        stack.push_async_callback(watchers.close)
         boards = RedisBoards(redis_url, prefix=prefix)
         stack.push_async_callback(boards.close)
         votes = PostgresVotes(database)
         stack.push_async_callback(votes.close)
         answers = PostgresAnswers(database)
         stack.push_async_callback(answers.close)
-        dispatch = RedisDispatch(redis_url, prefix=prefix, executor=executor_name())
-        stack.push_async_callback(dispatch.close)
         jobs = BoardJobs(jobs_of(settings))
         stack.push_async_callback(jobs.close)
-        contestants = Contestants(PostgresContestants(database), dispatch, time.monotonic)
+        contestants = Contestants(
+            PostgresContestants(database), dispatch, time.monotonic, cold_plays=settings.engine.cold == "wait"
+        )
+        clearing = Clearing(dispatch, time.monotonic)
+        executor = Executor(dispatch, clearing)
         limits = limits_of(settings)
         arena = Arena(
-            conversations=PostgresConversations(database),
-            answers=answers,
-            votes=votes,
+            Ledgers(PostgresConversations(database), answers, votes),
             contestants=contestants,
+            executor=executor,
             bus=bus,
-            dispatch=dispatch,
             limits=limits,
             chance=Chance(secrets.SystemRandom().random, uuid4),
         )
-        clearing = Clearing(dispatch, time.monotonic)
+        watching = Watching(watchers, name, arena.abandon)
+        stack.push_async_callback(watching.close)
         relaying = await stack.enter_async_context(
             relay(settings, rosters=contestants, dispatch=dispatch, clearing=clearing, bus=bus)
         )
         await stack.enter_async_context(executing(dispatch, clearing, relaying.reports))
+        stack.push_async_callback(executor.close)
+        await stack.enter_async_context(_in_background(watching.run()))
         yield Gateway(
             settings=settings,
             secret=settings.secret or kept_secret(settings.data_dir),
             limits=limits,
             arena=arena,
+            executor=executor,
+            watching=watching,
             contestants=contestants,
             boards=BoardReader(boards),
             relay=relaying,
@@ -105,6 +132,18 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,
         )
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
+    """Run until the block ends."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def executor_name() -> str:

@@ -71,12 +71,9 @@ class EngineState(StrEnum):
     """No runner speaks for it."""
 
 
-_ANSWERING = (EngineState.READY, EngineState.COLD, EngineState.EJECTED)
-
-
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """What a runner says about a contestant's engine. Forgotten if it is not said again within seconds."""
+    """How the engine of a contestant is."""
 
     state: EngineState
     detail: str = ""
@@ -86,39 +83,4 @@ class EngineStatus:
     capacity: int = 0
     """Turns that can run at the same time."""
     waiting: int = 0
-    """Turns that wait in the queue."""
-
-    @property
-    def crowded(self) -> bool:
-        """Whether a further turn would have to wait for others that wait already."""
-        full = self.active >= self.capacity and self.waiting > 0
-        return self.capacity > 0 and (full or self.waiting >= self.capacity)
-
-
-@dataclass(frozen=True, slots=True)
-class RosterEntry:
-    contestant: Contestant
-    engine: EngineStatus
-
-    @property
-    def playable(self) -> bool:
-        return self.contestant.state is ContestantState.ACTIVE and self.engine.state in _ANSWERING
-
-
-@dataclass(frozen=True, slots=True)
-class Roster:
-    """Every contestant that is not removed, by name."""
-
-    entries: tuple[RosterEntry, ...]
-
-    def get(self, name: str) -> RosterEntry | None:
-        return next((entry for entry in self.entries if entry.contestant.name == name), None)
-
-    @property
-    def fighters(self) -> tuple[RosterEntry, ...]:
-        """Those that may be drawn for a battle now."""
-        return tuple(entry for entry in self.playable if entry.contestant.weight > 0)
-
-    @property
-    def playable(self) -> tuple[RosterEntry, ...]:
-        return tuple(entry for entry in self.entries if entry.playable)
+    """Turns that wait for others."""

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agon.core.contestants import Contestant, Roster
+from agon.core.contestants import Contestant
 from agon.core.errors import EngineError
+from agon.core.roster import Roster
 
 
 class Exchange(Protocol):

@@ -18,8 +18,9 @@ from agon.api.schemas import (
     VoteBody,
     VoteOut,
 )
-from agon.api.streams import conversation_frames, event_stream
-from agon.arena.conversations import Ask
+from agon.api.streams import EventStream, conversation_frames
+from agon.api.watches import Watch, counted
+from agon.arena.asks import Ask
 from agon.core.events import Position
 
 router = APIRouter(prefix="/arena", tags=["arena"])
@@ -33,7 +34,8 @@ async def start_battle(
     body: PromptBody, person: Person, gateway: Parts, idempotency_key: IdempotencyKey = None
 ) -> ConversationOut:
     """Start an anonymous battle."""
-    return ConversationOut.of(await gateway.arena.start_battle(Ask(person, body.prompt, idempotency_key)))
+    asked = await counted(gateway, gateway.arena.start_battle(Ask(person, body.prompt, idempotency_key)))
+    return ConversationOut.of(asked.conversation)
 
 
 @router.post("/side-by-side", status_code=201, responses=documented(422, 429, 503))
@@ -42,7 +44,8 @@ async def start_side_by_side(
 ) -> ConversationOut:
     """Compare two named models. Never ranked."""
     ask = Ask(person, body.prompt, idempotency_key)
-    return ConversationOut.of(await gateway.arena.start_side_by_side(ask, body.models.a, body.models.b))
+    asked = await counted(gateway, gateway.arena.start_side_by_side(ask, body.models.a, body.models.b))
+    return ConversationOut.of(asked.conversation)
 
 
 @router.get("/battles")
@@ -71,7 +74,8 @@ async def add_turn(
     battle_id: UUID, body: PromptBody, person: Person, gateway: Parts, idempotency_key: IdempotencyKey = None
 ) -> ConversationOut:
     """Ask the same contestants something more."""
-    return ConversationOut.of(await gateway.arena.add_turn(battle_id, Ask(person, body.prompt, idempotency_key)))
+    asked = await counted(gateway, gateway.arena.add_turn(battle_id, Ask(person, body.prompt, idempotency_key)))
+    return ConversationOut.of(asked.conversation)
 
 
 @router.get(
@@ -89,9 +93,9 @@ async def events(
     """Both sides as they are written, from where you were, until the last turn is settled."""
     start = last_event_id or after
     position = Position.decode(start) if start else Position()
-    await gateway.arena.find(person, battle_id)
-    followed = gateway.arena.follow(person, battle_id, position)
-    return event_stream(conversation_frames(followed), gateway.metrics)
+    found = await gateway.arena.find(person, battle_id)
+    watch = Watch(gateway, person, found, found.last_turn, after=position)
+    return EventStream(conversation_frames(watch.events()), gateway.metrics, watch.seat)
 
 
 @router.post("/battles/{battle_id}/stop", responses=documented(404))
@@ -100,12 +104,15 @@ async def stop(battle_id: UUID, person: Person, gateway: Parts) -> ConversationO
     return ConversationOut.of(await gateway.arena.stop(person, battle_id))
 
 
-@router.post("/battles/{battle_id}/turns/{turn}/regenerate", status_code=202, responses=documented(404, 409, 422))
+@router.post(
+    "/battles/{battle_id}/turns/{turn}/regenerate", status_code=202, responses=documented(404, 409, 422, 429, 503)
+)
 async def regenerate(
     battle_id: UUID, turn: int, body: RegenerateBody, person: Person, gateway: Parts
 ) -> ConversationOut:
     """Write a stopped or failed side of the last turn again."""
-    return ConversationOut.of(await gateway.arena.regenerate(person, battle_id, turn, body.side))
+    asked = await counted(gateway, gateway.arena.regenerate(person, battle_id, turn, body.side))
+    return ConversationOut.of(asked.conversation)
 
 
 @router.post("/battles/{battle_id}/vote", responses=documented(404, 409, 422, 503))

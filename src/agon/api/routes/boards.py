@@ -10,7 +10,7 @@ from agon.api.board_schemas import BoardOut, MatrixOut, RatingHistoryOut, ViewOu
 from agon.api.errors import documented
 from agon.api.identity import Parts
 from agon.api.schemas import LimitsOut, ModelOut, ModelsOut, NoteOut, StatusOut, shown_state
-from agon.api.streams import encode, event_stream
+from agon.api.streams import EventStream, encode
 from agon.arena.notices import notices
 from agon.boards.names import MAIN
 from agon.bootstrap.gateway import Gateway
@@ -48,7 +48,7 @@ async def board(name: str, view: Viewed, gateway: Parts) -> BoardOut:
 async def board_events(name: str, view: Viewed, gateway: Parts) -> Response:
     """The whole board, at once and whenever it changes."""
     _check(name)
-    return event_stream(_frames(view, gateway), gateway.metrics)
+    return EventStream(_frames(view, gateway), gateway.metrics)
 
 
 def _votes_of(

@@ -1,9 +1,12 @@
 """Alive, ready, measured."""
 
+from contextlib import suppress
+
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from agon.api.errors import documented
+from agon.api.fleet import show_fleet
 from agon.api.identity import Parts
 from agon.core.errors import Unavailable
 
@@ -27,5 +30,8 @@ async def readyz(gateway: Parts) -> dict[str, str]:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(gateway: Parts) -> Response:
-    """Prometheus metrics of this gateway."""
+    """Prometheus metrics of this gateway, and what it knows of the fleet."""
+    with suppress(Unavailable):
+        show_fleet(gateway.metrics, await gateway.contestants.roster())
+    gateway.metrics.watchers.set(gateway.watching.count)
     return Response(generate_latest(gateway.metrics.registry), media_type=CONTENT_TYPE_LATEST)
