@@ -247,7 +247,9 @@ async def test_beats_mend_a_total_that_is_wrong(fleet: Fleet) -> None:
     key = f"{fleet.prefix}:replica:north@one"
     await fleet.redis.hincrby(key, "tokens", 1234)
     await fleet.redis.hincrby(key, "turns", -1)
-    for _ in range(2):
+    await fleet.redis.hincrby(key, "t:runner", 77)
+    await fleet.redis.hincrby(key, "n:runner", 1)
+    for _ in range(3):
         await runner.beat(Beat((report("one"), report("two")), held(*taken)))
     assert await fleet.turns() == {"one": 2, "two": 0}
     assert await fleet.outstanding() == {"one": 200, "two": 0}

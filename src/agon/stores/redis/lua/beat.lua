@@ -30,11 +30,20 @@ local function assumed(contestant)
   return tonumber(known[2] or default_speed)
 end
 
+-- What the executor turns out to hold, by replica.
+local tokens_on, turns_on = {}, {}
+local function sum(id, tokens, turns)
+  tokens_on[id] = (tokens_on[id] or 0) + tokens
+  turns_on[id] = (turns_on[id] or 0) + turns
+end
+
 local function report(at, mend)
   local id, contestant, url, state, detail = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local replica = key('replica', id)
   local text = state .. ' ' .. ARGV[at + 5] .. ' ' .. ARGV[at + 9] .. ' ' .. detail
-  local f = call('HMGET', replica, 's:' .. executor, 'a:' .. executor, 'speed', 'state', 'capacity', 'rate')
+  local f = call('HMGET', replica, 's:' .. executor, 'a:' .. executor, 'speed', 'state', 'capacity', 'rate',
+    'n:' .. executor)
+  if f[7] then sum(id, 0, 0) end
   if ARGV[at + 6] ~= (f[2] or '0') then
     call('HSET', replica, 'a:' .. executor, ARGV[at + 6])
     call('HINCRBY', replica, 'active', ARGV[at + 6] - (f[2] or 0))
@@ -71,11 +80,7 @@ local holds, held = key('holds', executor), {}
 local flat = call('HGETALL', holds)
 for at = 1, #flat, 2 do held[flat[at]] = flat[at + 1] end
 
-local changes, tokens_of, turns_of = {}, {}, {}
-local function change(id, tokens, turns)
-  tokens_of[id] = (tokens_of[id] or 0) + tokens
-  turns_of[id] = (turns_of[id] or 0) + turns
-end
+local changes = {}
 local function write(ref, hold)
   changes[#changes + 1] = ref
   changes[#changes + 1] = format(hold)
@@ -93,17 +98,17 @@ local function restore(ref, stated, job)
     call('SET', key('turn', ref), executor .. '\n' .. job, 'EX', TURN_S)
   end
   write(ref, stated)
-  change(stated.id, stated.prompt + stated.output, 1)
+  sum(stated.id, stated.prompt + stated.output, 1)
 end
 
 local function restate(ref, hold, stated)
   -- A statement that was made before the turn was moved or sent again is out of date.
-  if hold.id ~= stated.id or string.find(hold.mark, '-', 1, true) then return end
-  -- So is one from before the first token.
-  stated.prompt = math.min(stated.prompt, hold.prompt)
-  stated.estimate, stated.cached = hold.estimate, hold.cached
-  write(ref, stated)
-  change(hold.id, stated.prompt + stated.output - hold.prompt - hold.output, 0)
+  if hold.id == stated.id and not string.find(hold.mark, '-', 1, true) then
+    -- So is one from before the first token.
+    hold.prompt, hold.output, hold.mark = math.min(stated.prompt, hold.prompt), stated.output, ARGV[3]
+    write(ref, hold)
+  end
+  sum(hold.id, hold.prompt + hold.output, 1)
 end
 
 for at = first_turn, #ARGV, 5 do
@@ -125,10 +130,15 @@ for ref, text in pairs(held) do
     call('HDEL', holds, ref)
     local turn = call('GET', key('turn', ref))
     if turn and owner_and_job(turn) == executor then call('DEL', key('turn', ref)) end
-    change(hold.id, -hold.prompt - hold.output, -1)
+    sum(hold.id, 0, 0)
+  else
+    sum(hold.id, hold.prompt + hold.output, 1)
   end
 end
 if #changes > 0 then call('HSET', holds, unpack(changes)) end
-for id, tokens in pairs(tokens_of) do
-  if tokens ~= 0 or turns_of[id] ~= 0 then bump(id, executor, tokens, turns_of[id]) end
+
+for id, turns in pairs(turns_on) do
+  local share = call('HMGET', key('replica', id), 't:' .. executor, 'n:' .. executor)
+  local tokens, more = tokens_on[id] - (share[1] or 0), turns - (share[2] or 0)
+  if tokens ~= 0 or more ~= 0 then bump(id, executor, tokens, more) end
 end

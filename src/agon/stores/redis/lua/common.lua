@@ -83,10 +83,11 @@ local function rescore(id)
   local f = call('HMGET', key('replica', id), 'contestant', 'tokens', 'foreign', 'rate', 'penalty', 'turns', 'state',
     'capacity')
   if f[5] then
-    local tokens, turns = (f[2] or 0) + (f[3] or 0), (f[6] or 0) + (f[3] or 0) / FOREIGN_TURN
+    -- Negative only after a part was lost, until the next beats.
+    local tokens, turns = math.max(0, f[2] or 0) + (f[3] or 0), math.max(0, f[6] or 0) + (f[3] or 0) / FOREIGN_TURN
     local before = math.max(0, turns + 1 - (f[8] or 1)) / (turns + 1)
     call('ZADD', key('ranked', f[1]), (tokens * (before + REST) + FILL * turns) / f[4] + f[5], id)
-  elseif not f[7] and tonumber(f[6] or 0) == 0 then
+  elseif not f[7] and tonumber(f[6] or 0) <= 0 then
     forget(id, f[1])
   end
 end
