@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 01f09b9dc3e5d35a6c81a226c8e293fbd1794721ffe67e03d147d42e968d54f8. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 0c3538bffd8b961e33006fa1782ef2853860f49940a6b5070f4d4ed0ba2e20ad. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -43,9 +43,49 @@ export interface paths {
         head?: never;
         /**
          * Change
-         * @description Re-weight, pause or resume a contestant.
+         * @description Re-weight, pause or resume a contestant, or give it other servers.
          */
         patch: operations["change_admin_contestants__name__patch"];
+        trace?: never;
+    };
+    "/admin/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Replicas
+         * @description Every replica that a living runner serves, with what it has to do.
+         */
+        get: operations["replicas_admin_replicas_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/replicas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Replica
+         * @description Drain a replica, or use it again. It is kept in the ledger, and a drained one finishes what it has.
+         */
+        patch: operations["change_replica_admin_replicas__id__patch"];
         trace?: never;
     };
     "/arena/battles": {
@@ -372,6 +412,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/chat/result/{result}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Result
+         * @description What has become of an answer that was asked for with `Prefer: respond-async`; for whoever asked it.
+         */
+        get: operations["result_chat_result__result__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -401,7 +461,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Prometheus metrics of this gateway.
+         * @description Prometheus metrics of this gateway, and what it knows of the fleet.
          */
         get: operations["metrics_metrics_get"];
         put?: never;
@@ -724,6 +784,30 @@ export interface components {
             turn: number;
             usage: components["schemas"]["UsageOut"];
         };
+        /**
+         * @description What has become of an answer.
+         * @example {
+         *       "finish_reason": null,
+         *       "session_id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "state": "pending",
+         *       "text": "2 + 2",
+         *       "turn": 1,
+         *       "usage": {
+         *         "completion_tokens": null,
+         *         "prompt_tokens": null
+         *       }
+         *     }
+         */
+        ChatResultOut: {
+            finish_reason: string | null;
+            /** Format: uuid */
+            session_id: string;
+            /** @enum {string} */
+            state: "pending" | "done" | "failed";
+            text: string;
+            turn: number;
+            usage: components["schemas"]["UsageOut"];
+        };
         /** @enum {string} */
         ContestantKind: "embedded" | "openai";
         /**
@@ -737,6 +821,21 @@ export interface components {
          *       "max_concurrent": 64,
          *       "model": "my-model-v2",
          *       "name": "my-model",
+         *       "replicas": [
+         *         {
+         *           "active": 0,
+         *           "capacity": 64,
+         *           "contestant": "my-model",
+         *           "detail": "",
+         *           "id": "my-model@http://127.0.0.1:8001/v1",
+         *           "label": "3f1c9a52",
+         *           "outstanding_tokens": 0,
+         *           "rate_tokens_per_s": 3200,
+         *           "state": "ready",
+         *           "turns": 0,
+         *           "url": "http://127.0.0.1:8001/v1"
+         *         }
+         *       ],
          *       "state": "active",
          *       "urls": [
          *         "http://127.0.0.1:8001/v1"
@@ -754,6 +853,7 @@ export interface components {
             max_concurrent: number;
             model: string;
             name: string;
+            replicas: components["schemas"]["ReplicaOut"][];
             state: components["schemas"]["ContestantState"];
             urls: string[];
             waiting: number;
@@ -768,6 +868,7 @@ export interface components {
          */
         ContestantPatch: {
             state?: ("active" | "paused") | null;
+            urls?: string[] | null;
             weight?: number | null;
         };
         /**
@@ -811,6 +912,21 @@ export interface components {
          *           "max_concurrent": 64,
          *           "model": "my-model-v2",
          *           "name": "my-model",
+         *           "replicas": [
+         *             {
+         *               "active": 0,
+         *               "capacity": 64,
+         *               "contestant": "my-model",
+         *               "detail": "",
+         *               "id": "my-model@http://127.0.0.1:8001/v1",
+         *               "label": "3f1c9a52",
+         *               "outstanding_tokens": 0,
+         *               "rate_tokens_per_s": 3200,
+         *               "state": "ready",
+         *               "turns": 0,
+         *               "url": "http://127.0.0.1:8001/v1"
+         *             }
+         *           ],
          *           "state": "active",
          *           "urls": [
          *             "http://127.0.0.1:8001/v1"
@@ -1142,6 +1258,65 @@ export interface components {
         RegenerateBody: {
             side: components["schemas"]["Side"];
         };
+        /**
+         * @description One engine that answers for a contestant, as the whole fleet sees it.
+         * @example {
+         *       "active": 0,
+         *       "capacity": 64,
+         *       "contestant": "my-model",
+         *       "detail": "",
+         *       "id": "my-model@http://127.0.0.1:8001/v1",
+         *       "label": "3f1c9a52",
+         *       "outstanding_tokens": 0,
+         *       "rate_tokens_per_s": 3200,
+         *       "state": "ready",
+         *       "turns": 0,
+         *       "url": "http://127.0.0.1:8001/v1"
+         *     }
+         */
+        ReplicaOut: {
+            active: number;
+            capacity: number;
+            contestant: string;
+            detail: string;
+            id: string;
+            label: string;
+            outstanding_tokens: number;
+            rate_tokens_per_s: number;
+            state: components["schemas"]["EngineState"];
+            turns: number;
+            url: string | null;
+        };
+        /** @description What is to become of a replica: `draining` finishes what it has and gets nothing new, `ready` is used again. */
+        ReplicaPatch: {
+            /**
+             * @example draining
+             * @enum {string}
+             */
+            state: "draining" | "ready";
+        };
+        /**
+         * @example {
+         *       "replicas": [
+         *         {
+         *           "active": 0,
+         *           "capacity": 64,
+         *           "contestant": "my-model",
+         *           "detail": "",
+         *           "id": "my-model@http://127.0.0.1:8001/v1",
+         *           "label": "3f1c9a52",
+         *           "outstanding_tokens": 0,
+         *           "rate_tokens_per_s": 3200,
+         *           "state": "ready",
+         *           "turns": 0,
+         *           "url": "http://127.0.0.1:8001/v1"
+         *         }
+         *       ]
+         *     }
+         */
+        ReplicasOut: {
+            replicas: components["schemas"]["ReplicaOut"][];
+        };
         /** @description One model through time, a value a day; `null` where the votes did not determine it. */
         SeriesOut: {
             high: (number | null)[];
@@ -1452,6 +1627,106 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ContestantOut"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    replicas_admin_replicas_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicasOut"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_replica_admin_replicas__id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplicaPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaOut"];
                 };
             };
             /** @description Unauthorized */
@@ -1846,6 +2121,24 @@ export interface operations {
             };
             /** @description Unprocessable Entity */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2417,6 +2710,55 @@ export interface operations {
             };
             /** @description Too Many Requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    result_chat_result__result__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                result: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatResultOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
