@@ -93,6 +93,8 @@ class Course:
     """From asking to the first token."""
     took_s: NDArray[np.float64]
     """From asking to the end."""
+    replica: NDArray[np.int64]
+    """Where it went; `ANY` for all that waited in one queue for all."""
     most_at_once: int
 
 
@@ -146,6 +148,7 @@ class Simulation:
         self._clock = [0.0] if clock is None else clock
         self._first = [0.0] * len(turns)
         self._end = [0.0] * len(turns)
+        self._chosen = [REFUSED] * len(turns)
 
     async def run(self) -> Course:
         number, count = 0, len(self._at)
@@ -161,13 +164,14 @@ class Simulation:
                 if replica == REFUSED:
                     self._first[turn] = self._end[turn] = float("nan")
                     continue
+                self._chosen[turn] = replica
                 self._arrive(turn, replica)
                 inside += 1
             most = max(most, inside)
             number = until
         self._pass_time(float("inf"))
         at = np.array(self._at)
-        return Course(np.array(self._first) - at, np.array(self._end) - at, most)
+        return Course(np.array(self._first) - at, np.array(self._end) - at, np.array(self._chosen), most)
 
     def _pass_time(self, until: float) -> int:
         """Let happen what happens until then; returns how many turns ended."""

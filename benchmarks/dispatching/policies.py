@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Self
 from uuid import UUID
@@ -23,6 +23,13 @@ _PER_RUNNER = 100
 """Replicas that one executor reports."""
 _MEASURED_S = 10_000.0
 """Seconds of writing behind a replica's speed: so many that it is taken as it is."""
+
+
+_TOLD_AT_ONCE = 200
+
+
+def batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 class _Plain:
@@ -146,17 +153,16 @@ class Dispatched:
 
     async def settle(self) -> None:
         """Tell what is over by now."""
-        await asyncio.gather(*self._told())
+        for call in self._told():
+            await call
 
     def _told(self) -> list[Any]:
         calls: list[Any] = []
         for number, gateway in enumerate(self._gateways):
-            if self._spoken[number]:
-                calls.append(gateway.speak(self._spoken[number]))
-                self._spoken[number] = []
-            if self._over[number]:
-                calls.append(gateway.release(self._over[number], wrote=self._wrote[number]))
-                self._over[number], self._wrote[number] = [], {}
+            calls += [gateway.speak(some) for some in batches(self._spoken[number], _TOLD_AT_ONCE)]
+            over, wrote = self._over[number], self._wrote[number]
+            calls += [gateway.release(some, wrote=wrote) for some in batches(over, _TOLD_AT_ONCE)]
+            self._spoken[number], self._over[number], self._wrote[number] = [], [], {}
         return calls
 
     def _job(self, turn: int) -> Job:
