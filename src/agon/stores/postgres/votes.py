@@ -50,12 +50,15 @@ class PostgresVotes:
     async def votes_after(self, cursor: str | None) -> VotePage:
         """The cursor names the transaction and the id of the last vote that was read."""
         transaction, _, vote = (cursor or "0:0").partition(":")
-        horizon = await self._database.row("vote_horizon")
-        upto = transaction if horizon is None else str(horizon["horizon"])
-        rows = await self._database.rows("votes_between", transaction, int(vote), upto, _PAGE, TRAITS_VERSION)
+        async with self._database.transaction() as connection:
+            await connection.execute(sql("follow_indexes"))
+            upto: str = await connection.fetchval(sql("vote_horizon"))
+            place = transaction, int(vote), upto
+            rows = await connection.fetch(sql("votes_between"), *place, _PAGE, TRAITS_VERSION)
         votes = sorted((_ranked(row) for row in rows), key=_moment)
         if len(rows) == _PAGE:
-            return VotePage(votes, f"{rows[-1]['txid']}:{rows[-1]['id']}", more=True)
+            last = max(rows, key=_place)
+            return VotePage(votes, f"{last['txid']}:{last['id']}", more=True)
         return VotePage(votes, f"{upto}:0")
 
     async def ttft_medians_ms(self) -> Mapping[str, float]:
@@ -153,6 +156,10 @@ async def _insert(
 def _ranked(row: Record) -> RankedVote:
     sides = row["contestant_a"], row["contestant_b"]
     return RankedVote(row["id"], *sides, Winner(row["winner"]), row["created_at"], _traits(row), row["forfeit"])
+
+
+def _place(row: Record) -> tuple[int, int]:
+    return int(row["txid"]), row["id"]
 
 
 def _moment(vote: RankedVote) -> tuple[datetime, int]:

@@ -35,6 +35,10 @@ update forfeits set txid = pg_current_xact_id() where txid >= pg_snapshot_xmax(p
 -- Every transaction below this one has ended: what they wrote can be read without gaps.
 select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
 
+-- name: follow_indexes
+-- Until the end of the transaction. A planner that knows little of a table would sort all that is left for each page.
+select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true);
+
 -- name: votes_between
 -- The next votes and forfeits behind a place, of transactions below another, with their traits by these rules.
 with counted as (
@@ -49,5 +53,6 @@ with counted as (
 )
 select v.txid::text as txid, v.id, v.contestant_a, v.contestant_b, v.winner, v.created_at, v.forfeit, t.categories,
        t.tokens_a, t.headers_a, t.lists_a, t.bold_a, t.tokens_b, t.headers_b, t.lists_b, t.bold_b
-from counted v left join vote_traits t on t.vote = v.id and t.version = $5
-order by v.txid, v.id;
+from counted v
+-- The limit keeps this a look-up for each vote: as a plain join, all traits are read for each page.
+left join lateral (select * from vote_traits where vote = v.id and version = $5 limit 1) t on true;
