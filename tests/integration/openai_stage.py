@@ -145,6 +145,7 @@ async def open_openai_stage(
 ) -> AsyncGenerator[OpenAiStage]:
     os.environ[KEY_ENV] = KEY
     stores = {"data_dir": folder, "database_url": database_url, "redis_url": redis_url, "redis_prefix": prefix}
+    sections = {"limits": {"client_tokens_per_minute": 0, "queue_s": 5.0}, **sections}
     settings = Settings.model_validate({"stores": stores, "default_models": False, "log_level": "warning", **sections})
     async with AsyncExitStack() as stack:
         engines = [
