@@ -207,11 +207,12 @@ def script_engine(engine_port: int, tokens: int, *, rate_tokens_per_s: float = T
 
 
 def configuration(engine_port: int) -> str:
+    """Nobody is refused: what is asked is how long it takes."""
     contestants = [
         f'[[contestants]]\nname = "{model}"\nurl = "http://{HOST}:{engine_port}/v1"\nmax_concurrent = 256\n'
         for model in MODELS
     ]
-    return "default_models = false\n" + "".join(contestants)
+    return "".join(["default_models = false\n", *contestants, "[limits]\narena_share = 0\nqueue_s = 0\n"])
 
 
 def main() -> None:

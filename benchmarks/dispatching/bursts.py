@@ -25,23 +25,26 @@ from benchmarks.harness.arena import Arena
 from benchmarks.harness.report import console
 from benchmarks.harness.statistics import Claim, Fact, compare, percentile
 
+from agon.config import LimitSettings
 from agon.core.placement import Admission
 from agon.supervisor.options import free_port
 
 REPEATS = 3
 PLACES = 8
-TENSE = 0.1
+TENSE = 0.02
 """The bound on waiting, in seconds, of an arena that promises its first token."""
 SETTINGS: Mapping[str, Admission] = {
     "admission that lets nobody wait": Admission(queue_s=TENSE, arena_share=0),
-    "admission as it is by default": Admission(),
+    "admission as it is by default": Admission(queue_s=LimitSettings().queue_s),
     "no admission": Admission(queue_s=0, arena_share=0),
 }
-USUAL, BURST = Stretch(22.0, 8.0), Stretch(66.0, 6.0)
+_ANY_CLIENT = "client_tokens_per_minute = 0\n"
+"""All of the load comes from one address."""
+USUAL, BURST = Stretch(15.0, 10.0), Stretch(45.0, 6.0)
 SETTLE_S = 2.0
 ENGINE: dict[str, object] = {
     "tokens": {"low": 20, "high": 400, "alpha": 1.2},
-    "rate_tokens_per_s": 400,
+    "rate_tokens_per_s": 200,
     "first_token_delay_s": 0.2,
     "max_running": PLACES,
 }
@@ -82,7 +85,7 @@ def _gateways(arena: Arena, engines: Sequence[int]) -> dict[str, System]:
     """A gateway for each setting, all before the same servers, of which one runner tells."""
     systems: dict[str, System] = {}
     for name, admission in SETTINGS.items():
-        limits = f"[limits]\nqueue_s = {admission.queue_s}\narena_share = {admission.arena_share}\n"
+        limits = f"[limits]\nqueue_s = {admission.queue_s}\narena_share = {admission.arena_share}\n{_ANY_CLIENT}"
         settings = arena.folder / f"{name}.toml"
         text = configuration(engines, places=PLACES) + limits
         settings.write_text(text, "utf-8")

@@ -71,7 +71,7 @@ def agon(arena: Arena, engines: Sequence[int], *, places: int = 1024) -> System:
     return System("Agon", [arena.port], ["gateway", "runner", "valkey", "postgres"])
 
 
-_LET_IN = "[limits]\nqueue_s = 0\narena_share = 0\n"
+_LET_IN = "[limits]\nqueue_s = 0\narena_share = 0\nclient_tokens_per_minute = 0\n"
 """None of the others refuses anybody either."""
 
 
