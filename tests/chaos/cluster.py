@@ -109,12 +109,12 @@ class Part:
         assert self.child is not None
         self.child.send_signal(number)
 
-    async def tasks(self) -> dict[str, int]:
-        """Its asyncio tasks, by what they do."""
+    async def told(self) -> dict[str, Any]:
+        """What it says of its asyncio tasks and its memory; see `inside`."""
         told = self.log.parent / f"{self.pid}.json"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)
-        await until(told.exists, f"{self.name} tells its tasks")
+        await until(told.exists, f"{self.name} tells what it has")
         return json.loads(told.read_text())
 
     def said(self) -> str:
@@ -241,7 +241,7 @@ def _parts(cluster: Cluster, limits: Mapping[str, float]) -> list[Part]:
         "AGON_SECRET": "a secret that both gateways share",
         "PYTHONUNBUFFERED": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, (str(INSIDE), os.environ.get("PYTHONPATH")))),
-        "CHAOS_TASKS": str(folder / "logs"),
+        "CHAOS_TELL": str(folder / "logs"),
     }
 
     def part(role: Role, number: int, *words: str, port: int | None = None) -> Part:

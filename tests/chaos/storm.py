@@ -56,7 +56,10 @@ class Footprint:
     fds: int
     threads: int
     tasks: Mapping[str, int]
-    rss_mb: float
+    has_mb: float
+    """Resident."""
+    uses_mb: float
+    """The same without garbage and without what the allocator keeps for later."""
 
 
 @dataclass(slots=True)
@@ -89,7 +92,7 @@ class Repeat:
             else "nobody felt it"
         )
         prints = " ".join(
-            f"{mark.fds}/{sum(mark.tasks.values())}/{mark.rss_mb:.0f}" for mark in self.footprints.values()
+            f"{mark.fds}/{sum(mark.tasks.values())}/{mark.uses_mb:.0f}" for mark in self.footprints.values()
         )
         return (
             f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends} | {self.rewinds} rewinds"
@@ -179,7 +182,8 @@ async def footprints(cluster: Cluster) -> dict[tuple[str, int], Footprint]:
     found: dict[tuple[str, int], Footprint] = {}
     for part in cluster.parts.values():
         if part.role != "engine":
-            tasks, process = await part.tasks(), psutil.Process(part.pid)
-            rss_mb = process.memory_info().rss / 2**20
-            found[part.name, part.lives] = Footprint(process.num_fds(), process.num_threads(), tasks, rss_mb)
+            process = psutil.Process(part.pid)
+            found[part.name, part.lives] = Footprint(
+                fds=process.num_fds(), threads=process.num_threads(), **await part.told()
+            )
     return found
