@@ -12,7 +12,7 @@ from agon.core.placement import Cost
 from agon.dispatch.costs import turn_cost
 
 _NO_LIMIT = 1 << 30
-_MODEL = re.compile(rb'"model"\s*:\s*"[^"\\]*"')
+_MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class Ask:
     def body_for(self, model: bytes, seed: int | None) -> bytes:
         """The body with the name that the server knows (as JSON), and a seed where the client has given none."""
         add = seed is not None and self.fields.get("seed") is None
-        if not add and self.raw.count(b'"model"') == 1 and (found := _MODEL.search(self.raw)) is not None:
+        found = _MODEL.search(self.raw) if not add and self.raw.count(b'"model"') == 1 else None
+        if found is not None and found[1].decode("utf-8", "replace") == self.model:
             start, end = found.span()
             return b'%b"model":%b%b' % (self.raw[:start], model, self.raw[end:])
         fields = {**self.fields, "model": json.loads(model)}
