@@ -29,13 +29,16 @@ Client = Callable[[aiohttp.ClientSession, str, asyncio.Event], Awaitable[None]]
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cluster]:
     folder: Path = tmp_path_factory.mktemp("cluster")
-    async with running_cluster(folder, abandon_s=0, battle_deadline_s=60) as running:
+    # Everybody is let in: this is about how they leave.
+    limits = {"arena_share": 0, "client_tokens_per_minute": 0, "queue_s": 0}
+    async with running_cluster(folder, abandon_s=0, battle_deadline_s=60, **limits) as running:
         yield running
 
 
 async def watch_battle(http: aiohttp.ClientSession, url: str, begun: asyncio.Event) -> None:
     battle = await _accepted(http, f"{url}/arena/battles", {"prompt": "Why?"})
     async with http.get(f"{url}/arena/battles/{battle['id']}/events") as response:
+        assert response.status == 200, await response.text()
         await _read(response, b"event: packet", begun)
 
 
@@ -111,7 +114,7 @@ async def leave(cluster: Cluster, client: Client, *, many: int, answers: int, sp
         await until(lambda: _at_work(cluster, answers), f"the engines are at {answers} answers")
         if speaks:
             await asyncio.gather(*(event.wait() for event in begun))
-        assert not any(task.done() for task in tasks), "somebody was served already"
+        assert not (over := [task for task in tasks if task.done()]), f"over already: {over}"
     finally:
         for task in tasks:
             task.cancel()
@@ -129,5 +132,5 @@ async def _at_work(cluster: Cluster, answers: int) -> bool:
 
 
 async def _come(client: Client, url: str, begun: asyncio.Event) -> None:
-    async with aiohttp.ClientSession() as http:
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         await client(http, url, begun)
