@@ -173,7 +173,10 @@ async def test_a_crowd_is_told_when_to_come_back(narrow_stage: Stage) -> None:
             else:
                 refused = response
         assert refused is not None
-        expect_error(refused, 429, "busy")
+        # Which bound comes first depends on how fast the engines were found to be.
+        code = refused.json()["error"]["code"]
+        assert code in {"busy", "arena_limit"}
+        expect_error(refused, 429, code)
         assert re.fullmatch(r"[1-9]\d*", refused.headers["retry-after"])
         history = (await voter.http.get("/arena/battles", params={"limit": 100})).json()["conversations"]
         assert len(history) == started
