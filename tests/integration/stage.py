@@ -70,11 +70,12 @@ class Stage:
         self.engine.configure(NAMES.get(name, name), **patch)
 
     @asynccontextmanager
-    async def gateway(self, **limits: object) -> AsyncGenerator[str]:
-        """A further gateway on the same stores, with limits of its own if need be; its address."""
+    async def gateway(self, *, redis_url: str | None = None, **limits: object) -> AsyncGenerator[str]:
+        """A further gateway on the same ledger, with limits and a bus of its own if need be; its address."""
         settings = self.settings
-        changed = settings.limits.model_copy(update=limits)
-        async with serve_gateway(settings.model_copy(update={"limits": changed})) as url:
+        stores = settings.stores.model_copy(update={} if redis_url is None else {"redis_url": redis_url})
+        changed = {"limits": settings.limits.model_copy(update=limits), "stores": stores}
+        async with serve_gateway(settings.model_copy(update=changed)) as url:
             yield url
 
     @asynccontextmanager

@@ -126,3 +126,27 @@ async def test_asks_that_are_given_up_leave_nothing_counted(stage: Stage) -> Non
         for battle in history:
             assert_whole(await voter.settled(battle))
     await stage.until_idle()
+
+
+async def test_without_redis_nobody_is_let_in_and_nothing_is_half_written(stage: Stage) -> None:
+    async with stage.person() as voter:
+        battle = await voter.answered()
+        session = expect(await voter.http.post("/chat", json={"prompt": "Hi", "model": MODEL}), 200)["session_id"]
+        async with stage.gateway(redis_url="unix:///nowhere.sock") as url, voter.at(url) as alone:
+            where = f"/arena/battles/{battle['id']}"
+            for path, body in (
+                ("/arena/battles", {"prompt": "Why?"}),
+                ("/arena/side-by-side", {"prompt": "Why?", "models": {"a": MODEL, "b": OTHER}}),
+                (f"{where}/turns", {"prompt": "More?"}),
+                ("/chat", {"prompt": "And?", "session_id": session}),
+                ("/chat", {"prompt": "Hi", "session_id": "a new name", "model": MODEL}),
+            ):
+                response = await alone.http.post(path, json=body)
+                expect_error(response, 503, "bus_unavailable")
+                assert int(response.headers["retry-after"]) >= 1
+            assert len((await alone.find(battle))["turns"]) == 1
+            assert len((await alone.find({"id": session}))["turns"]) == 1
+            assert await conversations_of(alone) == 2
+            # What needs no bus goes on.
+            expect(await alone.vote(battle), 200)
+    await stage.until_idle()

@@ -95,7 +95,9 @@ async def events(
     position = Position.decode(start) if start else Position()
     found = await gateway.arena.find(person, battle_id)
     watch = Watch(gateway, person, found, found.last_turn, after=position)
-    return EventStream(conversation_frames(watch.events()), gateway.metrics, watch.seat)
+    # Nobody can leave what is over.
+    seat = None if found.last_turn.settled else watch.seat
+    return EventStream(conversation_frames(watch.events()), gateway.metrics, seat)
 
 
 @router.post("/battles/{battle_id}/stop", responses=documented(404))
