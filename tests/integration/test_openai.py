@@ -307,6 +307,14 @@ async def test_what_a_server_does_wrong_is_no_fault_of_the_request(
     await openai_stage.idle()
 
 
+async def test_a_busy_server_says_when_to_come_back(openai_stage: OpenAiStage) -> None:
+    async with openai_stage.http() as http:
+        for header, ours in (("7", "7"), ("soon", "1"), ("", "1")):
+            openai_stage.echo.answers({"error": "busy"}, status=429, **{"Retry-After": header})
+            response = await http.post("/v1/chat/completions", json={"model": ECHO, "messages": HELLO})
+            assert (response.status_code, response.headers["retry-after"]) == (429, ours)
+
+
 async def test_the_same_key_draws_the_same_seed_for_the_same_client(openai_stage: OpenAiStage) -> None:
     seeds: list[int] = []
     openai_stage.echo.answers(WHOLE)

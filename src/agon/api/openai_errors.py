@@ -7,7 +7,7 @@ from typing import Any
 
 from agon.api.errors import headers_of, status_of
 from agon.core.errors import AgonError, EngineError, EngineTimeout, InvalidInput
-from agon.relay.answers import Refused
+from agon.relay.answers import Overloaded, Refused
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _BUSY = "engine_busy"
@@ -32,7 +32,9 @@ def openai_body(error: AgonError) -> dict[str, Any]:
 
 def openai_headers(error: AgonError) -> Mapping[str, str]:
     if isinstance(error, EngineError):
-        return {"Retry-After": str(math.ceil(_BUSY_RETRY_S))} if error.code == _BUSY else {}
+        if openai_status(error) != 429:
+            return {}
+        return {"Retry-After": str(math.ceil(error.retry_after_s if isinstance(error, Overloaded) else _BUSY_RETRY_S))}
     return headers_of(error)
 
 

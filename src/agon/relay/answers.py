@@ -21,6 +21,16 @@ class Refused(EngineRejected):
         self.status = status
 
 
+class Overloaded(EngineRejected):
+    """The server has too much to do, and may have said until when."""
+
+    default_code = "engine_busy"
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
 class Answer(Protocol):
     """An answer that has begun. Close it, whatever happens; closing early frees its place at once."""
 

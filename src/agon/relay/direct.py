@@ -12,17 +12,18 @@ from agon.core.placement import AnswerRef, Job, Placement
 from agon.core.ports import Dispatch
 from agon.dispatch.budget import RetryBudget
 from agon.dispatch.clearing import Clearing
-from agon.relay.answers import Answer, Refused, Stream, StreamTurn, Whole, streamed
+from agon.relay.answers import Answer, Overloaded, Refused, Stream, StreamTurn, Whole, streamed
 from agon.relay.asks import Ask
 from agon.relay.cooling import Cooling
 from agon.relay.passage import Passage, Renaming, fault_in, fields_of, used_tokens
 from agon.relay.ports import Access, Exchange
 
-BUSY = "engine_busy"
 _MAX_WHOLE_BYTES = 32 << 20
 """Of an answer that is not streamed."""
 _MAX_PROBLEM_BYTES = 64 << 10
+_MOST_RETRY_S = 3600.0
 _TRIES = 3
+_BUSY = {429, 529}
 _OWN_FAULT = {400, 413, 415, 422}
 """Statuses by which a server says that the request is wrong, not it."""
 
@@ -93,7 +94,7 @@ class Direct:
     ) -> Placement:
         """Where the turn goes next. Raises the error where there is no other server, or no retry left."""
         job = placement.job
-        if error.code != BUSY:
+        if not isinstance(error, Overloaded):
             self._cooling.failed(placement.replica)
         others = len(target.replicas) > 1 and placement.replica not in job.avoid
         if last or not others or not self._budget.take(self._monotonic_s()):
@@ -136,6 +137,9 @@ async def _check_status(exchange: Exchange, target: Target) -> None:
     secret = target.access.secret
     if exchange.status == 200:
         return
+    if exchange.status in _BUSY:
+        exchange.close()
+        raise Overloaded("The model's server is busy.", retry_after_s=_seconds(exchange.retry_after))
     if exchange.status not in _OWN_FAULT:
         raise await exchange.refused(secret)
     fields = fields_of(await exchange.whole(_MAX_PROBLEM_BYTES))
@@ -143,6 +147,11 @@ async def _check_status(exchange: Exchange, target: Target) -> None:
     error: object = fields.get("error")
     field = cast("dict[str, Any]", error).get("param") if isinstance(error, dict) else None
     raise Refused(words, status=exchange.status, field=field)
+
+
+def _seconds(retry_after: bytes) -> float:
+    """What a server says of when to come back; a second if it does not, or gives a date."""
+    return min(float(retry_after), _MOST_RETRY_S) if retry_after.isdigit() else 1.0
 
 
 def _checked(body: bytes, secret: str | None) -> bytes:
