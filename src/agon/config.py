@@ -268,7 +268,7 @@ def _explain(error: ValidationError, text: str, path: Path | None, environ: Mapp
     location = tuple(first["loc"])
     rule = first["msg"].removeprefix("Value error, ")
     for variable, keys in VARIABLES.items():
-        if keys == location and environ.get(variable):
+        if keys == location[: len(keys)] and environ.get(variable):
             return f"{variable}: {rule}."
     field = ".".join(str(part) for part in location) or "the settings"
     line = find_line(text, location)

@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from tests.integration.voter import Voter
 
 from agon.api.app import create_app
+from agon.api.coalescing import CoalescingHttp
 from agon.bootstrap.ledger import ensure_admin_key
 from agon.bootstrap.runner import runner
 from agon.config import Settings
@@ -164,7 +165,14 @@ async def end(task: asyncio.Task[None]) -> None:
 @asynccontextmanager
 async def serve_gateway(settings: Settings) -> AsyncGenerator[str]:
     app = create_app(settings, Metrics(CollectorRegistry()))
-    config = uvicorn.Config(app, lifespan="on", log_config=None, ws="websockets-sansio", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        http=CoalescingHttp,
+        ws="websockets-sansio",
+        timeout_graceful_shutdown=1,
+    )
     server = Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         serving = asyncio.create_task(server.serve([listener]))
