@@ -307,6 +307,14 @@ async def test_what_a_server_does_wrong_is_no_fault_of_the_request(
     await openai_stage.idle()
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_web_page_is_no_answer(openai_stage: OpenAiStage, *, stream: bool) -> None:
+    openai_stage.echo.answers(b"<html>\ndata: {}\n", content_type="text/html")
+    async with openai_stage.http() as http:
+        response = await http.post("/v1/chat/completions", json={"model": ECHO, "messages": HELLO, "stream": stream})
+    assert (response.status_code, response.json()["error"]["code"]) == (502, "engine_garbage")
+
+
 async def test_a_busy_server_says_when_to_come_back(openai_stage: OpenAiStage) -> None:
     async with openai_stage.http() as http:
         for header, ours in (("7", "7"), ("soon", "1"), ("", "1")):

@@ -57,6 +57,9 @@ class Bused:
                 return Whole(await _whole(told, words))
             stream = Packets(told, words, usage=ask.usage)
             await stream.begin()
+        except Busy:
+            # Nobody has it who would have to be told to stop.
+            raise
         except BaseException:
             told.close()
             raise

@@ -108,7 +108,7 @@ class Direct:
         since_s = self._monotonic_s()
         exchange = await server.post(body)
         try:
-            await _check_status(exchange, target)
+            await _check_start(exchange, target)
             if ask.stream and not exchange.content_type.startswith(b"application/json"):
                 turn = StreamTurn(placement.job.ref, placement.replica, self._clearing, self._cooling)
                 stream = Stream(exchange, Passage(target.renaming, target.access.secret), turn)
@@ -132,10 +132,12 @@ class Direct:
         self._clearing.ended(ref, tokens=tokens or None)
 
 
-async def _check_status(exchange: Exchange, target: Target) -> None:
+async def _check_start(exchange: Exchange, target: Target) -> None:
     """Raises `EngineError` where the server does not answer."""
     secret = target.access.secret
     if exchange.status == 200:
+        if exchange.content_type.startswith(b"text/html"):
+            raise EngineRejected("The engine's address leads to a web page.", code="engine_garbage")
         return
     if exchange.status in _BUSY:
         exchange.close()
