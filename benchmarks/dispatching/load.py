@@ -252,12 +252,13 @@ def _dues(plan: Plan) -> Iterator[float]:
     chance = random.Random(plan.seed)
     begin = 0.0
     for stretch in plan.stretches:
-        at = begin
-        while True:
-            at += 1 / stretch.per_s if plan.is_even else chance.expovariate(stretch.per_s)
-            if at >= begin + stretch.seconds:
-                break
-            yield at
+        if plan.is_even:
+            yield from (begin + number / stretch.per_s for number in range(round(stretch.per_s * stretch.seconds)))
+        else:
+            at = begin + chance.expovariate(stretch.per_s)
+            while at < begin + stretch.seconds:
+                yield at
+                at += chance.expovariate(stretch.per_s)
         begin += stretch.seconds
 
 
