@@ -72,6 +72,8 @@ class Repeat:
     """Battles that were being answered when the monkey struck."""
     ends: Counter[str]
     errors: Counter[str]
+    reruns: int
+    """Attempts beyond each answer's first."""
     rewinds: int
     pauses_s: Mapping[str, Sequence[float]]
     """How long the sides that felt the strike were silent after it, by contestant."""
@@ -95,8 +97,8 @@ class Repeat:
             f"{mark.fds}/{sum(mark.tasks.values())}/{mark.uses_mb:.0f}" for mark in self.footprints.values()
         )
         return (
-            f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends} | {self.rewinds} rewinds"
-            f" | {pauses} | settled {self.settled_s:.1f} s | fds/tasks/MB {prints}"
+            f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends}"
+            f" | {self.reruns} reruns {self.rewinds} rewinds | {pauses} | settled {self.settled_s:.1f} s | fds/tasks/MB {prints}"
         )
 
 
@@ -151,6 +153,7 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
         live,
         ledger.ends,
         ledger.errors,
+        sum(row["attempt"] - 1 for row in ledger.rows.values()),
         sum(seen.rewinds for watch in crowd.watches for seen in watch.seen.values()),
         pauses_after(strikes[0].at, crowd.watches, ledger),
         settled_s,
