@@ -98,7 +98,8 @@ class Repeat:
         )
         return (
             f"{self.number:3} {', '.join(map(str, self.strikes)):32} {self.live} live | {ends}"
-            f" | {self.reruns} reruns {self.rewinds} rewinds | {pauses} | settled {self.settled_s:.1f} s | fds/tasks/MB {prints}"
+            f" | {self.reruns} reruns {self.rewinds} rewinds | {pauses}"
+            f" | settled {self.settled_s:.1f} s | fds/tasks/MB {prints}"
         )
 
 
