@@ -84,12 +84,15 @@ async def test_a_hundred_who_leave_at_once_free_everything(stage: Stage) -> None
             asyncio.create_task(voter.http.post("/chat", json=BODY, headers=STREAM if number % 2 else {}))
             for number, voter in enumerate(people)
         ]
-        await until_writing(stage, 10)
+        async with stage.dispatch() as dispatch, asyncio.timeout(10):
+            while sum(replica.turns for replica in await dispatch.replicas()) < 100:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(voter.http.aclose() for voter in people))
-        assert await stage.until_idle() < 3.0
+        await asyncio.gather(*tasks, *(voter.http.aclose() for voter in people), return_exceptions=True)
+        # Clients, gateway, runner and engine share one loop here, and the machine may be busy.
+        assert await freed_after_s(stage) < 1.5
+        await stage.until_idle()
         assert stage.engine.counters(ENGINE).started - before < 100, "whoever waited for a place was never begun"
 
 
