@@ -328,6 +328,36 @@ async def test_no_more_run_at_a_time_than_allowed_and_those_who_give_up_leave_no
         assert upstream.busy == 0
 
 
+async def test_everybody_hears_that_nobody_is_there_also_those_who_wait_for_a_place() -> None:
+    async with serving(once()) as server:
+        url = server.url
+    upstreams = Upstreams(silence_s=0)
+    asked = (upstreams.get(url, None, 1).post(b"{}") for _ in range(5))
+    async with asyncio.timeout(2):
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(one) for one in answers] == [EngineUnreachable] * 5
+    await upstreams.close()
+
+
+async def test_a_place_that_comes_free_as_its_next_user_gives_up_goes_to_the_one_after() -> None:
+    async def handle(session: Session) -> None:
+        await session.request()
+        await session.say(OK + b"Content-Length: 2\r\n\r\n" + (b"ok" if session.number else b"o"))
+        await session.closed()
+
+    async with asking(handle, limit=1) as (upstream, _):
+        exchange = await upstream.post(b"{}")
+        first = asyncio.create_task(answer(upstream))
+        second = asyncio.create_task(answer(upstream))
+        await asyncio.sleep(0)
+        exchange.close()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        async with asyncio.timeout(2):
+            assert await second == (200, b"ok")
+
+
 async def test_a_reader_who_lags_behind_makes_the_server_wait() -> None:
     sent = 0
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"

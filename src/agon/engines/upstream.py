@@ -129,10 +129,13 @@ class Upstream:
                     address.port,
                     ssl=address.context,
                 )
-        except (OSError, ValueError) as error:
-            raise EngineUnreachable(f"The engine cannot be reached ({type(error).__name__}).") from None
-        finally:
+        except BaseException as error:
             self._connecting -= 1
+            self._wake_next()
+            if isinstance(error, OSError | ValueError):
+                raise EngineUnreachable(f"The engine cannot be reached ({type(error).__name__}).") from None
+            raise
+        self._connecting -= 1
         self._connections.add(connection)
         return connection
 
@@ -142,15 +145,19 @@ class Upstream:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if not turn.cancelled():
                 self._wake_next()
-            else:
+            with suppress(ValueError):
                 self._waiting.remove(turn)
             raise
 
     def _wake_next(self) -> None:
-        if self._waiting:
-            self._waiting.popleft().set_result(None)
+        while self._waiting:
+            turn = self._waiting.popleft()
+            # One who gives up in this very turn of the loop is still in the queue.
+            if not turn.done():
+                turn.set_result(None)
+                return
 
     def _on_idle(self, connection: Connection) -> None:
         self._idle.append(connection)
