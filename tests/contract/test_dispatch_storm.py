@@ -260,7 +260,7 @@ class Play:
 
     async def die(self, name: str) -> None:
         """One falls silent, the others give out what it held."""
-        self.fleet.now_s += 1.6
+        await self.fleet.pass_s(1.6)
         others = [each for each in self.names if each != name]
         for other in others:
             await self.beat(other)

@@ -84,7 +84,7 @@ async def test_a_turn_is_not_sent_to_the_dead(fleet: Fleet) -> None:
     await fleet.runner("dead", report("one"), report("two"))
     gateway = fleet.executor("gateway")
     placed = await gateway.reserve([job() for _ in range(4)])
-    fleet.now_s += 2
+    await fleet.pass_s(2)
     await gateway.beat(Beat(held=held(*placed)))
     alive = await fleet.runner("alive", report("two"))
     await gateway.send(placed)
@@ -149,7 +149,7 @@ async def test_a_turn_that_was_given_out_is_not_sent(fleet: Fleet) -> None:
     late = fleet.executor("late")
     runner = await fleet.runner("runner", report("one"))
     placed = await late.reserve([job()])
-    fleet.now_s += 1.6
+    await fleet.pass_s(1.6)
     await runner.beat(Beat((report("one"),)))
     assert await runner.reap() == [placed[0].job]
     await late.send(placed)
@@ -296,7 +296,7 @@ async def test_one_that_asks_for_a_place_lives(fleet: Fleet) -> None:
     runner = await fleet.runner("runner", report("one"))
     gateway = fleet.executor("gateway")
     await gateway.reserve([job()])
-    fleet.now_s += 1.6
+    await fleet.pass_s(1.6)
     await runner.beat(Beat((report("one"),)))
     placed = await gateway.reserve([job()])
     assert await runner.reap() == []
@@ -308,12 +308,31 @@ async def test_much_that_the_dead_held_is_given_out_in_parts(fleet: Fleet) -> No
     _, taken = await started(fleet, 5)
     many = fleet.executor("many")
     placed = await many.reserve([job() for _ in range(1100)])
-    fleet.now_s += 2
+    await fleet.pass_s(2)
     parts = [await many.reap() for _ in range(3)]
     assert [len(part) for part in parts] == [1000, 105, 0]
     expected = {each.job.ref for each in (*taken, *placed)}
     assert {each.ref for part in parts for each in part} == expected
     assert not {key.split(":")[0] for key in await fleet.keys()} & {"turn", "holds", "replica", "inbox", "ranked"}
+
+
+async def test_nobody_dies_while_redis_stands_still(fleet: Fleet) -> None:
+    runner, taken = await started(fleet, 3)
+    other = await fleet.runner("other", report("two"))
+    refs = [each.job.ref for each in taken]
+    fleet.now_s += 60
+    # Whatever comes first when it goes on.
+    assert await other.unheld(refs) == []
+    assert not await other.seize(refs[0])
+    assert await other.reap() == []
+    await other.beat(Beat((report("two"),)))
+    assert await other.reap() == []
+    assert await fleet.outstanding() == {"one": 300, "two": 0}
+    # One that is silent from then on has died.
+    await fleet.pass_s(1.6)
+    assert {each.ref for each in await other.reap()} == set(refs)
+    await runner.beat(Beat((report("one"),), held(*taken)))
+    await fleet.assert_nothing_left()
 
 
 async def test_one_that_leaves_is_sent_nothing_and_what_it_holds_is_given_out(fleet: Fleet) -> None:
@@ -323,7 +342,7 @@ async def test_one_that_leaves_is_sent_nothing_and_what_it_holds_is_given_out(fl
     with pytest.raises(Unavailable):
         await gateway.reserve([job()])
     assert await gateway.unheld([taken[0].job.ref]) == []
-    fleet.now_s += 1.6
+    await fleet.pass_s(1.6)
     assert await gateway.reap() == [taken[0].job]
 
 
@@ -342,7 +361,7 @@ async def test_a_turn_is_unheld_when_nobody_that_lives_has_it(fleet: Fleet) -> N
     await runner.release([gone])
     unknown = ref()
     assert await runner.unheld([gone, kept, unknown]) == [gone, unknown]
-    fleet.now_s += 1.6
+    await fleet.pass_s(1.6)
     assert await runner.unheld([kept]) == [kept]
     assert await runner.unheld([]) == []
 
@@ -352,7 +371,7 @@ async def test_one_of_many_seizes_a_turn_that_nobody_holds(fleet: Fleet) -> None
     mine = taken[0].job.ref
     others = [fleet.executor(f"other {number}") for number in range(5)]
     assert not await others[0].seize(mine)
-    fleet.now_s += 1.6
+    await fleet.pass_s(1.6)
     results = await asyncio.gather(*(other.seize(mine) for other in others))
     assert sum(results) == 1
     assert await fleet.outstanding() == {"one": 0}

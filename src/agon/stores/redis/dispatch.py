@@ -163,7 +163,7 @@ class RedisDispatch:
         await self._call("leave", [self._balance.cold_penalty_s])
 
     async def reap(self) -> Sequence[Job]:
-        given = await self._call("reap", [self._now(), self._balance.cold_penalty_s, _REAPED_AT_ONCE])
+        given = await self._call("reap", [self._now(), self._alive_ms, self._balance.cold_penalty_s, _REAPED_AT_ONCE])
         pairs = zip(given[::2], given[1::2], strict=True)
         return [decode_job(decode_turn(turn), text) for turn, text in pairs]
 

@@ -49,9 +49,24 @@ local function owner_and_job(turn)
   return string.match(turn, '^([^\n]*)\n(.*)$')
 end
 
+-- Whether nobody lives who has ever lived. Not all die at once: Redis itself was away, or stood still.
+local function stood_still(now)
+  local latest = call('ZRANGE', prefix .. 'alive', 0, 0, 'REV', 'WITHSCORES')
+  return latest[1] and tonumber(latest[2]) <= now
+end
+
+-- Gives everybody the time again in which to say that they live.
+local function spare(now, alive_ms)
+  for _, name in ipairs(call('ZRANGE', prefix .. 'alive', 0, -1)) do
+    call('ZADD', prefix .. 'alive', now + alive_ms, name)
+  end
+end
+
 -- An executor that gets something to lose lives, and can be found dead later.
 local function present(given_now, alive_ms)
-  call('ZADD', prefix .. 'alive', 'GT', now_ms(given_now) + alive_ms, executor)
+  local now = now_ms(given_now)
+  if stood_still(now) then spare(now, alive_ms) end
+  call('ZADD', prefix .. 'alive', 'GT', now + alive_ms, executor)
 end
 
 local function set_counted(id, counted)
@@ -131,5 +146,5 @@ end
 
 local function living(holder, now)
   local until_ms = call('ZSCORE', prefix .. 'alive', holder)
-  return until_ms and tonumber(until_ms) > now
+  return until_ms and (tonumber(until_ms) > now or stood_still(now))
 end

@@ -1,12 +1,13 @@
 -- Gives out what dead executors held, and takes it off the counts. Now and then sums the capacity up anew.
 -- Keys: see common.lua; audited = there for some seconds after the capacity was summed up.
--- Args: prefix, executor, now in ms or '', cold_s, most turns to give out.
+-- Args: prefix, executor, now in ms or '', alive_ms, cold_s, most turns to give out.
 -- Result: ref and job of each turn.
 
-local given, most = {}, tonumber(ARGV[5])
+local now, cold_s, most = now_ms(ARGV[3]), ARGV[5], tonumber(ARGV[6])
+local given = {}
 
 local function bury(dead)
-  for _, id in ipairs(call('SMEMBERS', key('serves', dead))) do withdraw(id, dead, ARGV[4]) end
+  for _, id in ipairs(call('SMEMBERS', key('serves', dead))) do withdraw(id, dead, cold_s) end
   call('DEL', key('serves', dead))
   for _, ref in ipairs(call('HKEYS', key('holds', dead))) do
     if #given >= 2 * most then return end
@@ -23,7 +24,8 @@ local function bury(dead)
   call('DEL', key('inbox', dead))
 end
 
-local dead = call('ZRANGE', prefix .. 'alive', '-inf', now_ms(ARGV[3]), 'BYSCORE', 'LIMIT', 0, 16)
+if stood_still(now) then spare(now, ARGV[4]) end
+local dead = call('ZRANGE', prefix .. 'alive', '-inf', now, 'BYSCORE', 'LIMIT', 0, 16)
 for _, name in ipairs(dead) do
   if #given < 2 * most then bury(name) end
 end
