@@ -292,6 +292,18 @@ async def test_the_arena_lets_in_what_it_can_do(fleet: Fleet) -> None:
     assert refused.retry_after_s == pytest.approx(100 / (0.5 * 2 * 2 * 20), rel=0.05)
 
 
+async def test_whoever_finds_a_place_is_let_in_and_leaves_a_bounded_debt(fleet: Fleet) -> None:
+    await fleet.runner("runner", report("one", capacity=4))
+    admission = Admission(arena_share=1.0, arena_burst_s=2, queue_s=0)
+    gateway = fleet.executor("gateway", admission=admission)
+    # 200 tokens a second: ten times what may be asked for at once.
+    for number in range(4):
+        await gateway.reserve([job(prompt=900, output=100)], client=f"client {number}")
+    refused = await refusal(fleet, admission, output=100)
+    assert refused.code == "arena_limit"
+    assert refused.retry_after_s == pytest.approx((400 + 100) / 200, abs=0.01)
+
+
 async def test_the_capacity_is_summed_up_anew_when_it_was_lost(fleet: Fleet) -> None:
     runner = await fleet.runner("runner", report("one"), report("two"))
     capacity = f"{fleet.prefix}:capacity"
