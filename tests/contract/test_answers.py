@@ -1,6 +1,7 @@
 """The contract of `AnswerLedger`."""
 
 import asyncio
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -128,3 +129,15 @@ async def test_many_ends_at_once_are_each_written(ledger: Ledger) -> None:
     for one in started:
         for side, answer in (await ledger.conversations.find(one.id)).last_turn.answers.items():
             assert answer.state is AnswerState.FAILED or answer.text == f"{one.id} {side.value}"
+
+
+async def test_what_no_ledger_can_hold_is_written_as_well_as_can_be(ledger: Ledger) -> None:
+    """An engine says what it likes of itself."""
+    started = await ledger.begin()
+    garbled = Outcome(ref(started, Side.A), 1, AnswerState.FAILED, "\ud800", error="\x00 and \udfff")
+    boasting = replace(done(ref(started, Side.B)), prompt_tokens=2**31, completion_tokens=2**31 - 1)
+    settled = await asyncio.gather(ledger.answers.settle(garbled), ledger.answers.settle(boasting))
+    assert [one.written for one in settled] == [True, True]
+    answers = (await ledger.conversations.find(started.id)).last_turn.answers
+    assert answers[Side.A].text == "\ufffd"
+    assert (answers[Side.B].prompt_tokens, answers[Side.B].completion_tokens) == (None, 2**31 - 1)

@@ -9,12 +9,15 @@ from agon.core.errors import AgonError, NotFound
 from agon.core.generation import GenerationRequest, Message, Sampling
 from agon.core.placement import AnswerRef
 from agon.core.ports import Outcome, Settlement, StaleAnswer, Work
+from agon.core.text import storable
 from agon.stores.postgres.database import Connection, Database, Record
 from agon.stores.postgres.group_commit import GroupCommit
 from agon.stores.postgres.queries import sql
 
 _DECISIVE = (AnswerState.FAILED, AnswerState.FORFEITED)
 """Ends of a side that decide its battle."""
+_MOST_TOKENS = 2**31 - 1
+"""That the ledger can hold."""
 
 
 class PostgresAnswers:
@@ -126,6 +129,11 @@ def _messages(dialogue: Sequence[Record], turn: int) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def _countable(tokens: int | None) -> int | None:
+    """A count that an engine claims, where it can be one."""
+    return tokens if tokens is not None and tokens <= _MOST_TOKENS else None
+
+
 def _columns(outcomes: Sequence[Outcome]) -> tuple[list[object], ...]:
     """The outcomes as the parallel arrays that `settle_answers` takes."""
     rows = [
@@ -135,11 +143,11 @@ def _columns(outcomes: Sequence[Outcome]) -> tuple[list[object], ...]:
             outcome.ref.side.value,
             outcome.attempt,
             outcome.state.value,
-            outcome.text,
+            storable(outcome.text),
             outcome.finish_reason,
-            outcome.error,
-            outcome.prompt_tokens,
-            outcome.completion_tokens,
+            None if outcome.error is None else storable(outcome.error),
+            _countable(outcome.prompt_tokens),
+            _countable(outcome.completion_tokens),
             outcome.ttft_ms,
             outcome.duration_ms,
         )

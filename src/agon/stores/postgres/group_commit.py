@@ -52,18 +52,25 @@ class GroupCommit(Generic[Item, Result]):
 
     async def _drain(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._max_batch))]
-            try:
-                results = await self._patiently([item for item, _ in batch])
-            except AgonError as error:
-                results = [error] * len(batch)
-            except Exception as error:  # noqa: BLE001 - a bug is raised to those who wait, and hurts no other batch
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), result in zip(batch, results, strict=True):
-                _resolve(future, result)
+            await self._write([self._waiting.popleft() for _ in range(min(len(self._waiting), self._max_batch))])
+
+    async def _write(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._patiently([item for item, _ in batch])
+        except AgonError as error:
+            results = [error] * len(batch)
+        except Exception as error:  # noqa: BLE001 - a bug is raised to the one who meets it
+            if len(batch) == 1:
+                _, future = batch[0]
+                if not future.done():
+                    future.set_exception(error)
+                return
+            # One item that cannot be written is no reason to lose the others.
+            for each in batch:
+                await self._write([each])
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            _resolve(future, result)
 
     async def _patiently(self, items: Sequence[Item]) -> Sequence[Result | AgonError]:
         loop = asyncio.get_running_loop()
