@@ -197,6 +197,15 @@ async def test_an_engine_that_can_goes_on_behind_what_was_said(stage: Stage, ski
     assert [request.sampling.max_tokens for request in engine.requests] == [100, 99]
 
 
+async def test_an_answer_that_was_complete_but_for_its_end_asks_no_engine(stage: Stage) -> None:
+    engine = Engine([*(f"{number} " for number in range(100)), EngineTruncated("it broke")])
+    await stage.breaks(engine, prefill=True)
+    outcome = await (await stage.answering(engine, prefill=True)).run()
+    assert (outcome.state, outcome.finish_reason) == (AnswerState.DONE, "length")
+    assert await stage.kept() == outcome.text == "".join(f"{number} " for number in range(100))
+    assert len(engine.requests) == 1
+
+
 async def test_nothing_is_continued_where_nothing_was_said(stage: Stage) -> None:
     engine = Engine([EngineUnreachable("gone")], ["Hello"])
     await stage.breaks(engine, prefill=True)

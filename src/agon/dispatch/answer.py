@@ -10,7 +10,7 @@ from typing import Protocol
 from agon.core.conversation import AnswerState
 from agon.core.errors import EngineError, EngineTruncated, Unavailable
 from agon.core.events import Fault, Packet, Said, Settled, Usage, Waiting
-from agon.core.generation import Finish, GenerationRequest, Piece, is_resident
+from agon.core.generation import Finish, FinishReason, GenerationRequest, Piece, is_resident
 from agon.core.placement import AnswerRef
 from agon.core.ports import AnswerLedger, Bus, Outcome, Work
 from agon.core.splice import Splice, Stretch
@@ -141,6 +141,8 @@ class AnswerRun:
         finally:
             if self._writing is not None:
                 self._writing[1].cancel()
+            # The writer knows this object: apart, both go at once, and not when somebody collects garbage.
+            self._writing = None
         return outcome
 
     async def give_up(self, error: EngineError, *, attempt: int | None = None) -> Outcome:
@@ -218,11 +220,17 @@ class AnswerRun:
         request = replace(work.request, budget_s=self._around.policy.budget_s(work.kind, self.age_s))
         if not self._continues:
             return request
-        sampling = request.sampling
-        left = max(1, sampling.max_tokens - self._said.tokens)
-        return replace(request, said=self._said.text, sampling=replace(sampling, max_tokens=left))
+        sampling = replace(request.sampling, max_tokens=self._left)
+        return replace(request, said=self._said.text, sampling=sampling)
+
+    @property
+    def _left(self) -> int:
+        """Tokens that may follow what was said."""
+        return max(0, self._work.request.sampling.max_tokens - self._said.tokens)
 
     async def _read(self, writer: PacketWriter) -> Finish:
+        if self._continues and not self._left:
+            return Finish(FinishReason.LENGTH)  # It was complete, and only its end is not in the ledger.
         async with aclosing(self._member.engine.generate(self._request())) as stream:
             async for item in stream:
                 if isinstance(item, Finish):
