@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -191,8 +192,11 @@ async def test_what_was_said_is_put_together_from_the_stream(bus: RedisBus, othe
     assert await other_bus.said(mine) == Said("Hello world", 2)
 
 
-async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: RedisBus) -> None:
+async def test_requests_to_stop_reach_every_runner(
+    bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
+) -> None:
     asked = [ref(), ref("south", side=Side.B)]
+    anybody: Any = redis
 
     async def hear(listener: RedisBus) -> list[AnswerRef]:
         heard: list[AnswerRef] = []
@@ -205,6 +209,8 @@ async def test_requests_to_stop_reach_every_runner(bus: RedisBus, other_bus: Red
     async with asyncio.timeout(10):
         listeners = [asyncio.create_task(hear(one)) for one in (bus, other_bus)]
         while not all(listener.done() for listener in listeners):
+            # What another version may say is passed over.
+            await anybody.publish(Keys(key_prefix).stops, "[1]")
             await bus.stop(asked)
             await asyncio.sleep(0.05)
     for listener in listeners:

@@ -76,6 +76,10 @@ async def test_every_kind_of_word_and_reply(wire: Wire, key_prefix: str) -> None
     assert await wire.several() == []
 
 
+async def test_half_a_character_is_no_reason_to_fail(wire: Wire) -> None:
+    assert await wire.several(("ECHO", "a\ud800光"), ("ECHO", b"\x00")) == ["a?光", "\x00"]
+
+
 async def test_all_commands_of_a_tick_leave_at_once() -> None:
     async with served(echo) as port:
         wire = Wire(f"redis://127.0.0.1:{port}")

@@ -1,8 +1,9 @@
 """The bus: streams of packets, and requests to stop."""
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 from uuid import UUID
@@ -12,14 +13,12 @@ from redis.exceptions import RedisError
 from agon.core.events import Event, Said, Settled, said_in
 from agon.core.placement import AnswerRef
 from agon.stores.redis.client import Client, Keys, connect, translated
-from agon.stores.redis.codec import (
-    decode_event,
-    decode_ref,
-    encode_event,
-    encode_ref,
-)
+from agon.stores.redis.codec import decode_event, encode_event
 from agon.stores.redis.hub import BLOCK_S, StreamHub
+from agon.stores.redis.jobs import decode_turn, encode_turn
 from agon.stores.redis.wire import Wire
+
+log = logging.getLogger(__name__)
 
 _STREAM_TTL_S = 10 * 60
 _SETTLED_TTL_S = 60
@@ -33,7 +32,6 @@ class RedisBus:
 
     def __init__(self, url: str, *, prefix: str = "agon") -> None:
         self._wire = Wire(url)
-        self._client = connect(url)
         self._blocking = connect(url, blocking=True)
         self._keys = Keys(prefix)
         self._reading = Wire(url, timeout_s=BLOCK_S + 3.0)
@@ -45,7 +43,6 @@ class RedisBus:
         await self._hub.close()
         await self._wire.close()
         await self._reading.close()
-        await self._client.aclose()
         await self._blocking.aclose()
 
     async def append(self, conversation: UUID, event: Event) -> None:
@@ -80,19 +77,21 @@ class RedisBus:
                 yield event
 
     async def stop(self, refs: Sequence[AnswerRef]) -> None:
-        pipe: Any = self._client.pipeline(transaction=False)
-        for ref in refs:
-            pipe.publish(self._keys.stops, encode_ref(ref))
-        with translated():
-            await pipe.execute()
+        if refs:
+            with translated():
+                await self._wire.several(*(("PUBLISH", self._keys.stops, encode_turn(ref)) for ref in refs))
 
-    async def stops(self) -> AsyncIterator[AnswerRef]:
-        async for message in subscription(self._blocking, self._keys.stops):
-            if message is not None:
-                yield decode_ref(message)
+    async def stops(self) -> AsyncGenerator[AnswerRef]:
+        async with aclosing(subscription(self._blocking, self._keys.stops)) as messages:
+            async for message in messages:
+                try:
+                    if message is not None:
+                        yield decode_turn(message)
+                except ValueError:
+                    log.warning("skipped a request to stop that cannot be read: %.200s", message)
 
 
-async def subscription(client: Client, channel: str, quiet_s: float = 15.0) -> AsyncIterator[str | None]:
+async def subscription(client: Client, channel: str, quiet_s: float = 15.0) -> AsyncGenerator[str | None]:
     """Messages of a channel for ever; `None` when quiet, and after each connection, since some may have been missed."""
     while True:
         pubsub: Any = cast("Any", client).pubsub(ignore_subscribe_messages=True)

@@ -1,9 +1,8 @@
-"""How events, references and boards are written in Redis: JSON with short keys."""
+"""How events and boards are written in Redis: JSON with short keys."""
 
 import json
 from dataclasses import asdict, astuple
 from typing import Any, cast
-from uuid import UUID
 
 from agon.core.board import (
     Board,
@@ -20,7 +19,6 @@ from agon.core.board import (
 )
 from agon.core.conversation import AnswerState, Side
 from agon.core.events import Event, Fault, Packet, Settled, Usage, Void, Waiting
-from agon.core.placement import AnswerRef
 from agon.core.traits import Category
 
 
@@ -65,15 +63,6 @@ def decode_event(text: str) -> Event:
 
 def _fields(value: Usage | Fault | None) -> list[Any] | None:
     return None if value is None else [*astuple(value)]
-
-
-def encode_ref(ref: AnswerRef) -> str:
-    return _dump([str(ref.conversation), ref.turn, ref.side.value, ref.contestant])
-
-
-def decode_ref(text: str) -> AnswerRef:
-    conversation, turn, side, contestant = json.loads(text)
-    return AnswerRef(UUID(conversation), turn, Side(side), contestant)
 
 
 def encode_published(published: Published) -> str:

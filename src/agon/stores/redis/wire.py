@@ -19,8 +19,11 @@ _pack: Callable[[tuple[Word, ...]], bytes] = cast("Any", hiredis).pack_command
 
 
 def pack(*words: Word) -> bytes:
-    """A command as it travels."""
-    return _pack(words)
+    """A command as it travels; half characters, which an engine may say, become question marks."""
+    try:
+        return _pack(words)
+    except UnicodeEncodeError:
+        return _pack(tuple(word.encode("utf-8", "replace") if isinstance(word, str) else word for word in words))
 
 
 class RefusedError(Exception):
