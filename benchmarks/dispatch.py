@@ -48,8 +48,10 @@ PARTS: Mapping[str, Callable[[], Results]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.dispatch", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=list(PARTS), help="which of them to run (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     chosen: list[str] = parser.parse_args().parts or list(PARTS)
+    if unknown := [part for part in chosen if part not in PARTS]:
+        parser.error(f"there is no part {unknown[0]}")
     claims: list[Claim] = []
     facts: list[Fact] = []
     done: list[str] = []
