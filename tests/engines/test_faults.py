@@ -6,6 +6,7 @@ import pytest
 from aiohttp import client_exceptions, http_exceptions
 
 from agon.core.errors import EngineError, EngineRejected, EngineTimeout, EngineTruncated, EngineUnreachable
+from agon.engines.answer import error_detail, parse_object
 from agon.engines.faults import FOREIGN, family_of, hide, refused, translate
 
 # Bases of the families: nothing raises them as such.
@@ -91,3 +92,14 @@ def test_what_a_status_becomes(status: int, kind: type[EngineError], code: str) 
 def test_a_secret_is_taken_out() -> None:
     assert hide("key sk-1 and sk-1", "sk-1") == "key *** and ***"
     assert hide("no key", None) == "no key"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a":' + "[" * 50_000])
+def test_what_is_no_object_is_garbage(text: str) -> None:
+    with pytest.raises(EngineRejected) as refused_:
+        parse_object(text)
+    assert refused_.value.code == "engine_garbage"
+
+
+def test_an_engines_words_about_an_error_can_be_shown_anywhere() -> None:
+    assert error_detail({"error": {"message": "no\n\x1b[31m\x00 \ud800 光"}}) == "no \ufffd[31m\ufffd \ufffd 光"

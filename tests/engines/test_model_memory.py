@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon.core.errors import AgonError, EngineRejected, EngineUnreachable
+from agon.core.errors import AgonError, EngineError, EngineRejected, EngineUnreachable
 from agon.engines.embedded import WarmStart
 from agon.engines.model_memory import MemoryNews, ModelMemory
 
@@ -36,7 +36,7 @@ class Block:
     name: str
     needed_bytes: int
     shelf: Shelf
-    breaks: bool = False
+    breaks: bool | Exception = False
     users: int = 0
     loads: int = 0
 
@@ -50,6 +50,8 @@ class Block:
         await asyncio.sleep(0)
         if self.breaks:
             del self.shelf.held[self.key]
+            if isinstance(self.breaks, Exception):
+                raise self.breaks
             raise EngineRejected("It is broken.", code="engine_bad_weights")
 
     async def unload(self) -> None:
@@ -122,12 +124,14 @@ async def test_one_that_can_never_fit_is_refused_at_once_with_what_is_missing() 
     assert a.loads == 0
 
 
-async def test_a_failed_load_is_told_to_all_who_wait_and_leaves_room() -> None:
+@pytest.mark.parametrize("breaks", [True, RuntimeError("nobody thought of this")])
+async def test_a_failed_load_is_told_to_all_who_wait_and_leaves_room(breaks: bool | Exception) -> None:
     shelf, (a, b) = blocks(60, 70)
-    a.breaks = True
+    a.breaks = breaks
     memory = ModelMemory(100)
-    results = await asyncio.gather(*(a.write(memory) for _ in range(3)), return_exceptions=True)
-    assert all(isinstance(result, EngineRejected) for result in results)
+    async with asyncio.timeout(2):
+        results = await asyncio.gather(*(a.write(memory) for _ in range(3)), return_exceptions=True)
+    assert all(isinstance(result, EngineError) for result in results)
     assert not shelf.held
     await b.write(memory)
     a.breaks = False

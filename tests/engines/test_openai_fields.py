@@ -207,3 +207,19 @@ async def test_a_slow_server_is_not_waited_for() -> None:
         assert 0.4 < loop.time() - start < 1.0
         await slow.close()
         await gone.wait()
+
+
+async def test_metrics_that_come_in_parts_are_read_whole() -> None:
+    async def in_parts(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
+        for line in (b"vllm:num_requests_running 3\n", b"vllm:num_requests_waiting 4\n"):
+            writer.write(line)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+        writer.close()
+
+    async with await asyncio.start_server(in_parts, "127.0.0.1", 0) as server:
+        engine = OpenAiEngine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "m")
+        assert await engine.others() == 7
+        await engine.close()

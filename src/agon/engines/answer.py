@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated
 from agon.core.generation import BUSY_CODE, EMPTY_CODE, Finish, FinishReason, Piece
+from agon.core.text import printable
 from agon.engines.faults import hide
 
 DONE = "[DONE]"
@@ -138,7 +139,7 @@ def parse_object(text: str | bytes) -> Mapping[str, object]:
     """Parse a JSON object. Raises `EngineRejected` for anything else."""
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise EngineRejected("The engine sent something that is not JSON.", code="engine_garbage") from None
     if not isinstance(value, dict):
         raise EngineRejected("The engine sent JSON that is not an object.", code="engine_garbage")
@@ -154,7 +155,7 @@ def error_detail(body: Mapping[str, object]) -> str:
     """Find the sentence in an error body: servers put it in one of three places."""
     error = body.get("error")
     words = as_object(error).get("message") or (error if isinstance(error, str) else None) or body.get("message")
-    return " ".join(str(words or "no reason given").split())[:_DETAIL_CHARS]
+    return printable(" ".join(str(words or "no reason given").split()))[:_DETAIL_CHARS]
 
 
 def is_busy(body: Mapping[str, object]) -> bool:

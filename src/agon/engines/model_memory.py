@@ -5,14 +5,17 @@ One object owns the state and changes it between two awaits of the event loop; w
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
-from agon.core.errors import AgonError, EngineRejected, EngineUnreachable
+from agon.core.errors import AgonError, EngineError, EngineRejected, EngineUnreachable
 from agon.dispatch.memory import Load, Never, Resident, Stay, Wait, fits_beside, make_room
+
+log = logging.getLogger(__name__)
 
 
 class Model(Protocol):
@@ -198,6 +201,11 @@ class ModelMemory:
         except AgonError as error:
             self._residents.pop(model, None)
             self._fail(model, error)
+        except Exception as error:
+            # Nobody is to wait for ever for a model because of an error that was never thought of.
+            log.exception("%s could not be loaded", model.name)
+            self._residents.pop(model, None)
+            self._fail(model, EngineError(f"{model.name} could not be loaded ({type(error).__name__})."))
         else:
             if model in self._residents:
                 self._residents[model] = replace(self._residents[model], loading=False)

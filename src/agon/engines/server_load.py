@@ -80,7 +80,9 @@ class ServerLoad:
             async with session.get(self._url, timeout=patience, headers=headers, allow_redirects=False) as response:
                 if response.status != 200:
                     return None
-                text = (await response.content.read(_MAX_BYTES)).decode("utf-8", errors="replace")
+                body = bytearray()
+                while len(body) < _MAX_BYTES and (chunk := await response.content.readany()):
+                    body += chunk
         except FOREIGN:
             return None
-        return read_load(text, self._model)
+        return read_load(body.decode("utf-8", errors="replace"), self._model)
