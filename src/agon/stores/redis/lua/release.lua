@@ -3,7 +3,7 @@
 -- Args: prefix, executor; then for each turn: ref, contestant, tokens that it really wrote, or '' if it was cut short.
 -- Result: how many it held.
 
-local FADING, BEGINNING = 0.98, 2000
+local FADING, BEGINNING = 0.98, 200
 local released = 0
 for at = 3, #ARGV, 3 do
   local hold = uncount(executor, ARGV[at])

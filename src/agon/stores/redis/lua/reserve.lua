@@ -70,7 +70,7 @@ local function add(job)
   added[job.id] = (added[job.id] or 0) + (job.prompt + job.output) / rate
 end
 
-local jobs, queues = {}, false
+local jobs, longest_s = {}, 0
 for at = 16, #ARGV, 8 do
   local job = {ref = ARGV[at], contestant = ARGV[at + 1], prompt = tonumber(ARGV[at + 2]),
     output = tonumber(ARGV[at + 3]), cached = tonumber(ARGV[at + 4]), prefix = ARGV[at + 5], avoid = {}, avoid_n = 0,
@@ -82,7 +82,7 @@ for at = 16, #ARGV, 8 do
   -- One that is counted already has been admitted already.
   if client ~= '' and not job.was then
     local wait_s, part = expected_wait(job.id, job.contestant, added)
-    queues = queues or wait_s > 0
+    longest_s = math.max(longest_s, wait_s)
     if queue_s > 0 and wait_s > queue_s then return {'busy', math.ceil((wait_s - queue_s) / part * 1000) + 1} end
   end
   if at + 8 <= #ARGV then add(job) end
@@ -128,8 +128,9 @@ if client ~= '' then
     arena_level = level(prefix .. 'bucket:arena', rate, size, now)
     -- Where every turn finds a place the fleet can do it, whatever the estimates say of its prompt; and nobody is to
     -- wait long for one that was let in that way.
-    refused = queues and refusal('arena_limit', arena_level, true_cost, rate, size)
-    if refused then return refused end
+    refused = longest_s > 0 and refusal('arena_limit', arena_level, true_cost, rate, size)
+    -- Then a place will be free, too.
+    if refused then return {refused[1], math.max(refused[2], math.ceil(longest_s * 1000))} end
     spend(prefix .. 'bucket:arena', math.max(arena_level - true_cost, -size), rate, size, now)
   end
   if limited then spend(key('client', client), own_level - own, client_rate, client_burst, now) end
