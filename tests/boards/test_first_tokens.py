@@ -9,9 +9,9 @@ from tests.boards.conftest import Clock, Desk
 from tests.contract.ledger import contestant, done, new, ref
 
 from agon.boards.first_tokens import FirstTokens
+from agon.core.board_ports import VoteSource
 from agon.core.conversation import Side
 from agon.core.errors import Unavailable
-from agon.core.ports import VoteSource
 
 
 @dataclass

@@ -16,8 +16,8 @@ from agon.boards.live import LiveBoard
 from agon.boards.pages import make_board, make_history, make_matrix
 from agon.boards.projections import Projections
 from agon.core.board import Board, ForfeitRule, View, Window
+from agon.core.board_ports import RankedVote
 from agon.core.conversation import Side
-from agon.core.ports import RankedVote
 from agon.core.traits import Category
 from agon.core.votes import Winner
 from agon.ranking.outcomes import WINNER_CODES

@@ -14,7 +14,7 @@ from agon.boards.columns import VoteColumns
 from agon.boards.pages import MAX_POINTS, make_board, make_history, make_matrix
 from agon.boards.projections import Projections
 from agon.core.board import Board, View, Window
-from agon.core.ports import RankedVote
+from agon.core.board_ports import RankedVote
 from agon.core.traits import Category, Style, Traits
 from agon.core.votes import Winner
 from agon.ranking.outcomes import WINNER_CODES, PairCounts

@@ -8,7 +8,7 @@ import numpy as np
 
 from agon.boards.pages import Setting
 from agon.core.board import View
-from agon.core.ports import RankedVote
+from agon.core.board_ports import RankedVote
 from agon.core.traits import Category, Style, Traits
 from agon.core.votes import Winner
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
+from agon.core.board_ports import VoteSource
 from agon.core.contestants import Contestant, ContestantKind
 from agon.core.conversation import AnswerState, Conversation, Kind, Limits, Side, check_new_turn
 from agon.core.placement import AnswerRef
@@ -17,7 +18,6 @@ from agon.core.ports import (
     NewTurn,
     Outcome,
     VoteLedger,
-    VoteSource,
 )
 from agon.core.votes import Ballot, Winner
 

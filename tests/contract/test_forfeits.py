@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import pytest
 from tests.contract.ledger import Ledger, add_turn, ballot, done, failed, forfeited, ref
 
+from agon.core.board_ports import RankedVote
 from agon.core.conversation import AnswerState, Conversation, ConversationState, Kind, Side, check_regenerate
 from agon.core.errors import AgonError, Conflict
-from agon.core.ports import CastVote, Change, Outcome, RankedVote, Regenerate
+from agon.core.ports import CastVote, Change, Outcome, Regenerate
 from agon.core.traits import Style, Traits
 from agon.core.votes import Winner
 from agon.stores.postgres.answers import PostgresAnswers

@@ -10,8 +10,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from agon.battlelogs.fastchat import VOTES
+from agon.core.board_ports import ExportedTurn, ExportedVote
 from agon.core.conversation import Side
-from agon.core.ports import ExportedTurn, ExportedVote
 from agon.core.votes import Winner
 
 _COLUMNS = ("vote_id", "timestamp", "voter", "model_a", "model_b", "winner", "anonymous", "forfeit")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon.core.board import ForfeitRule, View, Window
-from agon.core.ports import RankedVote
+from agon.core.board_ports import RankedVote
 from agon.core.traits import Category, Style, Traits
 from agon.core.votes import Winner
 from agon.ranking.arrays import BoolArray, Differences, IntArray, Integers

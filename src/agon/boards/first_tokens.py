@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from agon.core.board_ports import VoteSource
 from agon.core.errors import Unavailable
-from agon.core.ports import VoteSource
 
 _REST_PER_WORK = 20
 """Finding them takes at most a twentieth of the time."""

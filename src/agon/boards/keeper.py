@@ -10,8 +10,8 @@ from agon.boards.live import LiveBoard, day_of, written
 from agon.boards.pages import Setting, make_page
 from agon.boards.projections import Projections
 from agon.core.board import Page, PageKind
+from agon.core.board_ports import BoardStore, ExportedTurn, VoteSource
 from agon.core.conversation import Side
-from agon.core.ports import BoardStore, ExportedTurn, VoteSource
 from agon.core.traits import Traits, traits_of
 
 _TEXTS_AT_ONCE = 200

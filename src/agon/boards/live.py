@@ -10,8 +10,9 @@ from agon.boards.first_tokens import FirstTokens
 from agon.boards.pages import Setting, board_from
 from agon.boards.projections import Projections
 from agon.core.board import Board, ForfeitRule, View
+from agon.core.board_ports import BoardStore, RankedVote, VoteSource
 from agon.core.errors import Conflict
-from agon.core.ports import BoardStore, ContestantLedger, RankedVote, VoteSource
+from agon.core.ports import ContestantLedger
 from agon.ranking.elo import EloState, VoteKey, elo_in_order
 from agon.ranking.leaderboard import leaderboard
 

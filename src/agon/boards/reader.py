@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TypeVar
 
 from agon.core.board import Board, History, Matrix, Page, PageKind, View
+from agon.core.board_ports import BoardStore
 from agon.core.errors import Unavailable
-from agon.core.ports import BoardStore
 
 _LOOK_S = 0.05
 _LOOKS = 100

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from agon.bootstrap.addresses import ledger_url
 from agon.config import Settings
-from agon.core.ports import VoteArchive
+from agon.core.board_ports import VoteArchive
 from agon.stores.postgres.archive import PostgresArchive
 from agon.stores.postgres.database import Database
 

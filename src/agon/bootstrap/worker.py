@@ -9,7 +9,7 @@ from agon.boards.keeper import PageKeeper
 from agon.boards.live import LiveBoard
 from agon.bootstrap.addresses import store_urls
 from agon.config import Settings
-from agon.core.ports import BoardStore
+from agon.core.board_ports import BoardStore
 from agon.stores.postgres.contestants import PostgresContestants
 from agon.stores.postgres.database import Database
 from agon.stores.postgres.votes import PostgresVotes

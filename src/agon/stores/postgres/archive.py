@@ -4,8 +4,8 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import cast
 
+from agon.core.board_ports import ExportedTurn, ExportedVote
 from agon.core.conversation import Side
-from agon.core.ports import ExportedTurn, ExportedVote
 from agon.core.votes import Winner
 from agon.stores.postgres.conversations import sides_of
 from agon.stores.postgres.database import Database, Record

@@ -6,9 +6,10 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
+from agon.core.board_ports import ExportedTurn, RankedVote, VotePage
 from agon.core.conversation import Kind, Side
 from agon.core.errors import AgonError, NotFound
-from agon.core.ports import CastVote, ExportedTurn, RankedVote, VotePage
+from agon.core.ports import CastVote
 from agon.core.traits import TRAITS_VERSION, Category, Style, Traits
 from agon.core.votes import Ballot, BattleFacts, Vote, Winner, judge
 from agon.stores.postgres.conversations import sides_of
