@@ -26,7 +26,7 @@ _TURNS = (
 )
 SETTLE_S = 30.0
 REPEATS_S = 60.0
-_ENDS = {"done": {"done"}, "stopped": {"done"}, "failed": {"failed"}, "forfeited": {"forfeit"}}
+_ENDS = {"done": {"done"}, "stopped": {"done"}, "failed": {"failed"}, "forfeited": {"forfeited"}}
 """How a watcher is told of each end."""
 
 
@@ -132,6 +132,15 @@ def check_ledger(ledger: Ledger) -> None:
         except (AssertionError, ValueError) as error:
             raise AssertionError(f"{place}, {row['state']}, attempt {row['attempt']}: {error}") from None
         dialogue.append(Message("assistant", row["text"] or ""))
+
+
+def check_forfeits(ledger: Ledger) -> None:
+    """Only battles are lost so; where both sides were late, the battle is void."""
+    late = Counter(conversation for (conversation, _, _), row in ledger.rows.items() if row["state"] == "forfeited")
+    for (conversation, _, _), row in ledger.rows.items():
+        if late[conversation]:
+            assert row["kind"] == "battle", conversation
+            assert late[conversation] == 1 or row["void_reason"], conversation
 
 
 def _check_answer(row: asyncpg.Record, key: str) -> None:

@@ -11,6 +11,8 @@ import redis.asyncio
 from tests.chaos.cluster import Cluster, Role
 
 _FROZEN_S = 3.0
+_HUNG_S = 18.0
+"""Longer than a battle may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Monkey:
             work, target = _VALKEY[kind](self), "valkey"
         else:
             target = self._chance.choice(self._cluster.of(role)).name
-            work = (self._freeze if kind.startswith("frozen") else self._kill)(target)
+            verb = kind.split(maxsplit=1)[0]
+            work = self._kill(target) if verb == "killed" else self._freeze(target, _FREEZES_S[verb])
         struck = Strike(kind, target, time.monotonic())
         task = asyncio.create_task(work)
         self._mending.add(task)
@@ -56,10 +59,10 @@ class Monkey:
         await self._while()
         part.start()
 
-    async def _freeze(self, name: str) -> None:
+    async def _freeze(self, name: str, seconds: float) -> None:
         part = self._cluster.parts[name]
         part.signal(signal.SIGSTOP)
-        await asyncio.sleep(_FROZEN_S)
+        await asyncio.sleep(seconds)
         part.signal(signal.SIGCONT)
 
     async def kill_valkey(self) -> None:
@@ -90,6 +93,8 @@ class Monkey:
         await asyncio.sleep(self._chance.uniform(0.0, 2.0))
 
 
+_FREEZES_S: Mapping[str, float] = {"frozen": _FROZEN_S, "hung": _HUNG_S}
+
 STRIKES: Mapping[str, Role | None] = {
     "killed engine": "engine",
     "killed runner": "runner",
@@ -98,6 +103,7 @@ STRIKES: Mapping[str, Role | None] = {
     "lost valkey": None,
     "emptied valkey": None,
     "frozen engine": "engine",
+    "hung engine": "engine",
     "frozen runner": "runner",
     "frozen gateway": "gateway",
     "frozen valkey": None,

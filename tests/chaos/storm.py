@@ -138,6 +138,7 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
     ledger = await checks.read_ledger(cluster, since)
     checks.check_nobody_is_lost(ledger, crowd)
     checks.check_ledger(ledger)
+    checks.check_forfeits(ledger)
     checks.check_watches(ledger, crowd.watches)
     checks.check_chats(ledger, crowd.people)
     for person in crowd.people:
