@@ -103,3 +103,9 @@ def test_what_is_no_object_is_garbage(text: str) -> None:
 
 def test_an_engines_words_about_an_error_can_be_shown_anywhere() -> None:
     assert error_detail({"error": {"message": "no\n\x1b[31m\x00 \ud800 光"}}) == "no \ufffd[31m\ufffd \ufffd 光"
+
+
+def test_no_part_of_a_secret_is_left_where_the_words_are_cut() -> None:
+    secret = "sk-0123456789abcdef"
+    for before in range(270, 310):
+        assert "sk-0" not in error_detail({"message": "x" * before + secret}, secret=secret)

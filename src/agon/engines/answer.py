@@ -129,7 +129,7 @@ class AnswerReader:
     def _failure(self, chunk: Mapping[str, object]) -> EngineError:
         if is_busy(chunk):
             return EngineRejected("The engine is busy.", code=BUSY_CODE)
-        detail = hide(error_detail(chunk), self._secret)
+        detail = error_detail(chunk, secret=self._secret)
         if self._started:
             return EngineError(f"The engine failed while it answered: {detail}")
         return EngineRejected(f"The engine refused the request: {detail}")
@@ -151,11 +151,12 @@ def as_object(value: object) -> Mapping[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else _NOTHING
 
 
-def error_detail(body: Mapping[str, object]) -> str:
-    """Find the sentence in an error body: servers put it in one of three places."""
+def error_detail(body: Mapping[str, object], *, secret: str | None = None) -> str:
+    """Find the sentence in an error body: servers put it in one of three places. The secret is kept out of it."""
     error = body.get("error")
     words = as_object(error).get("message") or (error if isinstance(error, str) else None) or body.get("message")
-    return printable(" ".join(str(words or "no reason given").split()))[:_DETAIL_CHARS]
+    # Hidden before it is cut, or a part of the secret might be left at the end.
+    return printable(hide(" ".join(str(words or "no reason given").split()), secret))[:_DETAIL_CHARS]
 
 
 def is_busy(body: Mapping[str, object]) -> bool:

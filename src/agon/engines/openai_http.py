@@ -13,7 +13,7 @@ from agon.core.errors import EngineRejected, EngineUnreachable, InvalidInput
 from agon.core.generation import EMPTY_CODE, Finish, GenerationRequest, Message, Piece, Sampling
 from agon.engines.answer import AnswerReader, error_detail, parse_object
 from agon.engines.chat_body import chat_body
-from agon.engines.faults import FOREIGN, hide, refused, translate
+from agon.engines.faults import FOREIGN, refused, translate
 from agon.engines.server_load import ServerLoad
 from agon.engines.sse import SseParser
 
@@ -145,7 +145,7 @@ class OpenAiEngine:
                 # Drops the connection unless the answer was read to its end, and with it the work in the engine.
                 response.close()
             if not self._learn(response.status, problem, body):
-                raise refused(response.status, hide(_problem_detail(problem), self._api_key))
+                raise refused(response.status, _problem_detail(problem, self._api_key))
 
     async def _post(self, body: Mapping[str, object]) -> aiohttp.ClientResponse:
         headers = {
@@ -262,8 +262,8 @@ async def _read_bounded(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return bytes(body)
 
 
-def _problem_detail(problem: bytes) -> str:
+def _problem_detail(problem: bytes, secret: str | None) -> str:
     try:
-        return error_detail(parse_object(problem))
+        return error_detail(parse_object(problem), secret=secret)
     except EngineRejected:
         return ""

@@ -11,7 +11,7 @@ import httptools
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated, EngineUnreachable
 from agon.engines.answer import error_detail, parse_object
-from agon.engines.faults import hide, refused
+from agon.engines.faults import refused
 
 _HIGH_WATER_BYTES = 1 << 18
 """When so much waits to be read, the server is made to wait as well."""
@@ -86,10 +86,10 @@ class Exchange:
     async def refused(self, secret: str | None) -> EngineError:
         """What its status means, with the secret kept out of the words. Raises `EngineError` as reading does."""
         try:
-            words = error_detail(parse_object(await self.whole(_MAX_PROBLEM_BYTES)))
+            words = error_detail(parse_object(await self.whole(_MAX_PROBLEM_BYTES)), secret=secret)
         except EngineRejected:
             words = ""
-        return refused(self.status, hide(words, secret))
+        return refused(self.status, words)
 
     def leave(self) -> None:
         """Nobody reads on. The connection is kept if the response ends in a moment."""
