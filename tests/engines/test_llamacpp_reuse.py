@@ -103,6 +103,28 @@ async def test_further_fields_reach_the_model_and_none_gets_round_a_limit(engine
 
 
 @pytest.mark.models
+async def test_no_request_takes_the_process_down_or_its_memory(engine: LlamaCppEngine) -> None:
+    request = turn("Hello?", tokens=4)
+    plain, _ = await collect(engine, request)
+    deep = "root ::= " + "(" * 60_000 + '"a"' + ")" * 60_000
+    extra = {"grammar": deep, "repeat_last_n": 100_000_000, "dry_penalty_last_n": 100_000_000, "dry_multiplier": 1}
+    assert (await collect(engine, replace(request, extra=extra)))[0] == plain
+    fields = {f"field{number}": {"type": "string"} for number in range(3000)}
+    schema = {"schema": {"type": "object", "properties": fields}}
+    shaped = replace(request, extra={"response_format": {"type": "json_schema", "json_schema": schema}})
+    with pytest.raises(EngineRejected, match="response_format"):
+        await collect(engine, shaped)
+    assert (await collect(engine, request))[0] == plain
+
+
+@pytest.mark.models
+async def test_an_answer_can_be_given_a_shape(engine: LlamaCppEngine) -> None:
+    schema = {"schema": {"type": "boolean"}}
+    shaped = replace(turn("Is water wet?"), extra={"response_format": {"type": "json_schema", "json_schema": schema}})
+    assert (await collect(engine, shaped))[0] in {"true", "false"}
+
+
+@pytest.mark.models
 async def test_certainties_are_told_when_asked_for(engine: LlamaCppEngine) -> None:
     request = replace(turn("Hello?", tokens=6), extra={"logprobs": True, "top_logprobs": 3})
     pieces = [item async for item in engine.generate(request) if isinstance(item, Piece)]

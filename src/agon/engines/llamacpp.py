@@ -14,6 +14,7 @@ from agon.core.errors import EngineError, EngineRejected, EngineTimeout, EngineU
 from agon.core.generation import BUSY_CODE, Finish, FinishReason, GenerationRequest, Message, Piece, Sampling
 from agon.engines.answer import AnswerReader, as_object, count, error_detail
 from agon.engines.chat_body import chat_body
+from agon.engines.llamacpp_fields import known_fields
 from agon.engines.llamacpp_options import LlamaCppOptions, fit
 from agon.engines.llamacpp_server import LlamaCppServer, load
 from agon.engines.memory import available_bytes, give_back_memory
@@ -22,10 +23,6 @@ _WARM_UP = GenerationRequest((Message("user", "Say hello."),), Sampling(max_toke
 _T = TypeVar("_T")
 _loading = threading.Lock()
 """One load at a time: each checks the memory that the one before has left, and they would only slow each other."""
-
-
-_KEPT_BACK = frozenset({"n", "n_cmpl", "n_predict", "id_slot", "cache_prompt", "n_probs", "timings_per_token", "lora"})
-"""Fields of llama.cpp's own that would get round a limit, or into another conversation's slot."""
 
 
 class LlamaCppEngine:
@@ -129,8 +126,7 @@ class LlamaCppEngine:
         if not any(message.role == "system" for message in messages):
             messages = (Message("system", self._options.system_prompt), *messages)
         # A chunk a batch of the prompt, which is the only time to cancel while it is being read.
-        body = chat_body(request, messages) | {"return_progress": True}
-        return {name: value for name, value in body.items() if name not in _KEPT_BACK}
+        return known_fields(chat_body(request, messages)) | {"return_progress": True}
 
 
 class _Run:
