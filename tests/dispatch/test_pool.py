@@ -43,6 +43,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.engines: dict[str, StillEngine] = {}
+        self.kinds: dict[str, type[StillEngine]] = {}
         self.left: list[Member] = []
         self.told: list[tuple[str, str]] = []
         self.now_s = 0.0
@@ -60,7 +61,7 @@ class Bench:
         del progress
         if wanted.name == "bad":
             raise InvalidInput("The key is not set.", field="key_env")
-        self.engines[f"{wanted.name}@{url or 'here'}"] = made = StillEngine()
+        self.engines[f"{wanted.name}@{url or 'here'}"] = made = self.kinds.get(wanted.name, StillEngine)()
         return made
 
     def member(self, name: str, url: str = URL) -> Member:
@@ -91,6 +92,23 @@ async def test_an_engine_that_cannot_be_made_leaves_the_others_alone(bench: Benc
     await bench.until(lambda: bench.member("bad").state is EngineState.FAILED)
     assert ("bad", "not ready. The key is not set.") in bench.told
     assert bench.left == [bench.member("bad")]
+
+
+async def test_an_error_that_nobody_thought_of_is_tried_again_like_any_other(bench: Bench) -> None:
+    tries = 0
+
+    class Odd(StillEngine):
+        async def warm_up(self) -> None:
+            nonlocal tries
+            tries += 1
+            if tries == 1:
+                raise ZeroDivisionError
+
+    bench.kinds["odd"] = Odd
+    await bench.pool.match([contestant("odd"), contestant("good")])
+    await bench.until(lambda: bench.member("odd").state is EngineState.FAILED)
+    await bench.until_ready("good")
+    await bench.until_ready("odd")
 
 
 async def test_each_server_is_a_replica_and_so_is_a_model_that_runs_here(bench: Bench) -> None:

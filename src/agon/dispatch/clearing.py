@@ -71,3 +71,7 @@ class Clearing:
                 await self._dispatch.release([*ended], wrote=wrote)
         except Unavailable as error:
             log.warning("%s", error.message)
+        except asyncio.CancelledError:
+            # Whoever ends flushes once more: what is not told then is run again by others.
+            self._ended = ended | self._ended
+            raise

@@ -270,13 +270,21 @@ class EnginePool:
         try:
             await member.engine.warm_up()
         except AgonError as error:
-            member.down(error.message)
-            self._around.changed(member)
-            self._around.tell(name, f"not ready. {error.message}")
+            self._down(member, error.message)
+            return False
+        except Exception as error:
+            # What nobody thought of is no reason to watch this replica no longer, or to end the runner.
+            log.exception("%s cannot be warmed up", member.replica)
+            self._down(member, f"It failed in an unknown way ({type(error).__name__}).")
             return False
         member.ready(self._around.monotonic_s())
         self._around.tell(name, "ready")
         return True
+
+    def _down(self, member: Member, reason: str) -> None:
+        member.down(reason)
+        self._around.changed(member)
+        self._around.tell(member.contestant.name, f"not ready. {reason}")
 
 
 def _served_differently(new: Contestant, old: Contestant) -> bool:
