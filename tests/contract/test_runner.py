@@ -317,6 +317,17 @@ async def test_a_replica_that_keeps_failing_is_ejected_and_spared(floor: Floor) 
     await floor.until_nothing_counts()
 
 
+async def test_what_is_wrong_with_a_request_is_not_held_against_its_replica(floor: Floor) -> None:
+    server = await floor.server(tokens=8)
+    hand = await floor.hand("one", floor.cast(server))
+    server.configure(NORTH, refuse_fields=("messages",))
+    for _ in range(4):
+        found = await floor.written(await floor.ask(Kind.CHAT))
+        assert found.last_turn.answers[Side.A].state is AnswerState.FAILED
+    assert all(member.state is EngineState.READY for member in hand.runner.members)
+    await floor.until_nothing_counts()
+
+
 async def test_the_end_of_an_answer_is_told_once(floor: Floor) -> None:
     server = await floor.server(tokens=24)
     await floor.hand("one", floor.cast(server))

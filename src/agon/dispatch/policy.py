@@ -16,6 +16,7 @@ _ENDING_S = 1.5
 _LEAST_BUDGET_S = 0.5
 _OURS = 0.5
 """Share of the deadline that the arena may use up before a late answer is its own fault."""
+_FAULTS_OF_REQUESTS = {EngineRejected.default_code, "engine_context_full", "engine_filtered"}
 _BUSY_PAUSES_S = (0.1, 0.2, 0.4, 0.8)
 """Between two tries of a turn that was turned away because an engine was busy."""
 
@@ -94,3 +95,8 @@ class Policy:
 def is_backpressure(error: EngineError) -> bool:
     """Whether an engine is in order and only has too much to do."""
     return error.code == BUSY_CODE
+
+
+def blames_request(error: EngineError) -> bool:
+    """Whether an engine is in order and finds fault with what it was asked, which anybody can bring about."""
+    return error.code in _FAULTS_OF_REQUESTS

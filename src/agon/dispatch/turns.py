@@ -14,7 +14,7 @@ from agon.dispatch.budget import RetryBudget
 from agon.dispatch.endings import SupersededError
 from agon.dispatch.measures import Cause
 from agon.dispatch.moving import Mover, Offices
-from agon.dispatch.policy import Verdict, is_backpressure
+from agon.dispatch.policy import Verdict, blames_request, is_backpressure
 from agon.dispatch.pool import EnginePool, Member
 
 log = logging.getLogger(__name__)
@@ -236,7 +236,7 @@ class Turns:
                 await self._begin_attempt(job, work, failed=False)
                 return _Move(job, Cause.BUSY, offices.policy.pause_s(turn.job.reruns))
         else:
-            if member.failed(f"{error.code}: {error.message}", now_s, self._chance()):
+            if not blames_request(error) and member.failed(f"{error.code}: {error.message}", now_s, self._chance()):
                 self.leave(member)
             failures = work.failures + 1
             goes_on = offices.policy.reruns(work.kind, error, failures=failures, age_s=run.age_s, again=is_again)
