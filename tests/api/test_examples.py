@@ -18,7 +18,9 @@ PLAIN = {"HTTPValidationError"}
 
 
 def models() -> dict[str, type[BaseModel]]:
-    found = [value for room in (schemas, board_schemas, errors, openai_document, config) for value in vars(room).values()]
+    found = [
+        value for room in (schemas, board_schemas, errors, openai_document, config) for value in vars(room).values()
+    ]
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel)}
 
 
