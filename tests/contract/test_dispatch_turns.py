@@ -355,15 +355,24 @@ async def test_one_that_leaves_with_nothing_is_gone_at_once(fleet: Fleet) -> Non
     assert await fleet.redis.get(f"{fleet.prefix}:capacity") == "0"
 
 
-async def test_a_turn_is_unheld_when_nobody_that_lives_has_it(fleet: Fleet) -> None:
+async def test_a_turn_is_unheld_when_nobody_has_it_or_is_about_to(fleet: Fleet) -> None:
     runner, taken = await started(fleet, 2)
     gone, kept = (each.job.ref for each in taken)
     await runner.release([gone])
     unknown = ref()
     assert await runner.unheld([gone, kept, unknown]) == [gone, unknown]
-    await fleet.pass_s(1.6)
-    assert await runner.unheld([kept]) == [kept]
     assert await runner.unheld([]) == []
+    await fleet.pass_s(1.6)
+    # Whoever reaps gets it, and has some time to do something about it.
+    other = fleet.executor("other")
+    assert await other.unheld([kept]) == []
+    assert [each.ref for each in await other.reap()] == [kept]
+    assert await other.unheld([kept]) == []
+    given: Any = fleet.redis
+    for key in await fleet.keys():
+        if key.startswith("given:"):
+            await given.pexpire(f"{fleet.prefix}:{key}", 26_000)
+    assert await other.unheld([kept]) == [kept]
 
 
 async def test_one_of_many_seizes_a_turn_that_nobody_holds(fleet: Fleet) -> None:

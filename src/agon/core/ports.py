@@ -279,7 +279,7 @@ class Dispatch(Protocol):
         ...
 
     async def unheld(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
-        """Those that no living executor holds."""
+        """Those that nobody holds, neither an executor, alive or not yet reaped, nor whoever `reap` just gave them."""
         ...
 
     async def seize(self, ref: AnswerRef) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agon.core.conversation import AnswerState
@@ -35,6 +35,17 @@ class Offices:
     monotonic_s: Callable[[], float]
 
 
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A turn that nobody has any longer."""
+
+    ref: AnswerRef
+    cause: Cause
+    job: Job | None = None
+    attempt: int | None = None
+    """The one that is lost, where it is known: by another one somebody has come first."""
+
+
 class Mover:
     """Gives turns to other replicas, and finds those that nobody has."""
 
@@ -52,15 +63,15 @@ class Mover:
     async def reap(self) -> None:
         """Take over what dead executors held."""
         jobs = await self._offices.dispatch.reap()
-        await self._rescue_all({job.ref: job for job in jobs}, Cause.RUNNER_DIED)
+        await self._rescue_all([_Lost(job.ref, Cause.RUNNER_DIED, job) for job in jobs])
 
     async def sweep(self) -> None:
         """Find answers that nobody works on although the ledger waits for them: the bus has lost them."""
         offices = self._offices
-        stale = [answer.ref for answer in await offices.ledger.stale(_STALE_S)]
+        stale = {answer.ref: answer.attempt for answer in await offices.ledger.stale(_STALE_S)}
         elsewhere = [ref for ref in stale if ref not in offices.clearing.holdings]
         lost = await offices.dispatch.unheld(elsewhere)
-        await self._rescue_all(dict.fromkeys(lost), Cause.LOST)
+        await self._rescue_all([_Lost(ref, Cause.LOST, attempt=stale[ref]) for ref in lost])
 
     async def give_up(self, job: Job, error: Unavailable) -> None:
         """Nobody can run a turn: its answer has failed."""
@@ -73,35 +84,35 @@ class Mover:
             failed = Outcome(ref, work.attempt, AnswerState.FAILED, "", error=f"{error.code}: {error.message}")
             await settle(failed, offices.ledger, offices.bus)
 
-    async def _rescue_all(self, turns: Mapping[AnswerRef, Job | None], cause: Cause) -> None:
+    async def _rescue_all(self, turns: Sequence[_Lost]) -> None:
         """All of them, some at a time; what cannot be done now is found again later."""
 
-        async def one(ref: AnswerRef, job: Job | None) -> None:
+        async def one(lost: _Lost) -> None:
             async with self._gate:
                 try:
-                    await self._rescue(ref, job, cause)
+                    await self._rescue(lost)
                 except (NotFound, SupersededError):
                     log.info("a turn was over already")
                 except Unavailable as error:
                     log.warning("a turn stays where it is: %s", error.message)
 
-        await asyncio.gather(*(one(ref, job) for ref, job in turns.items()))
+        await asyncio.gather(*map(one, turns))
 
-    async def _rescue(self, ref: AnswerRef, job: Job | None, cause: Cause) -> None:
+    async def _rescue(self, lost: _Lost) -> None:
+        offices, ref, job = self._offices, lost.ref, lost.job
         if job is not None and job.request is not None:
-            await self._rescue_request(job, cause)
+            await self._rescue_request(job, lost.cause)
             return
-        offices = self._offices
         work = await offices.ledger.load(ref)
-        if work.state is not AnswerState.PENDING:
+        if work.state is not AnswerState.PENDING or lost.attempt not in {None, work.attempt}:
             return
         if offices.policy.abandons(work.kind, work.age_s):
-            lost = Outcome(ref, work.attempt, AnswerState.FAILED, "", error="no runner took it in time")
-            await settle(lost, offices.ledger, offices.bus)
+            late = Outcome(ref, work.attempt, AnswerState.FAILED, "", error="no runner took it in time")
+            await settle(late, offices.ledger, offices.bus)
         # Whoever had it may live after all: of two attempts the ledger takes the later one.
         elif await offices.ledger.retry(ref, work.attempt, failed=False) is not None:
             job = job or job_for(ref, work.request)
-            await self.move(replace(job, reruns=job.reruns + 1), cause)
+            await self.move(replace(job, reruns=job.reruns + 1), lost.cause)
 
     async def _rescue_request(self, job: Job, cause: Cause) -> None:
         try:

@@ -170,7 +170,7 @@ class RedisDispatch:
     async def unheld(self, refs: Sequence[AnswerRef]) -> Sequence[AnswerRef]:
         if not refs:
             return []
-        return [decode_turn(turn) for turn in await self._call("unheld", [self._now(), *map(encode_turn, refs)])]
+        return [decode_turn(turn) for turn in await self._call("unheld", [*map(encode_turn, refs)])]
 
     async def seize(self, ref: AnswerRef) -> bool:
         self._gone.pop(ref, None)
