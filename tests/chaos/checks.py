@@ -228,8 +228,11 @@ def check_chats(ledger: Ledger, people: Sequence[Person]) -> None:
         assert (answer["text"], answer["finish_reason"]) == (row["text"], row["finish_reason"] or "stopped")
 
 
-def check_nobody_is_lost(ledger: Ledger, crowd: Crowd) -> None:
-    """Whatever was promised is in the ledger, and nothing was started twice."""
+def check_promises(ledger: Ledger, crowd: Crowd) -> None:
+    """Whatever was promised is in the ledger, and was stopped only by whom it belongs to."""
     promised = {asked.conversation for person in crowd.people for asked in person.asked}
     kept = {conversation for conversation, _, _ in ledger.rows}
     assert promised <= kept, f"{len(promised - kept)} conversations are lost"
+    stopped = {conversation for (conversation, _, _), row in ledger.rows.items() if row["state"] == "stopped"}
+    theirs = {asked.conversation for person in crowd.people if person.stops for asked in person.asked}
+    assert stopped <= theirs, f"{stopped - theirs} were stopped by nobody"

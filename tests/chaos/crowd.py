@@ -38,6 +38,8 @@ class Person:
     watches: list[Watch] = field(default_factory=list[Watch])
     chats: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     completions: list[Completion] = field(default_factory=list[Completion])
+    stops: bool = False
+    """Whether they stop what they have started."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,8 @@ class Crowd:
         person.watches.append(watch)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow(person, watch, 1))
-            if person.number % 7 == 3:
+            person.stops = person.number % 7 == 3
+            if person.stops:
                 group.create_task(self._stop_later(person, watch))
             if person.number % 4 == 2:
                 person.watches.append(second)

@@ -136,7 +136,7 @@ async def _repeat(cluster: Cluster, plan: Plan, number: int, kinds: Sequence[str
     settled_s = time.monotonic() - over
     await cluster.until_ready()
     ledger = await checks.read_ledger(cluster, since)
-    checks.check_nobody_is_lost(ledger, crowd)
+    checks.check_promises(ledger, crowd)
     checks.check_ledger(ledger)
     checks.check_forfeits(ledger)
     checks.check_watches(ledger, crowd.watches)
