@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated
-from agon.relay.passage import Passage, Renaming
+from agon.relay.passage import Passage, Renaming, fields_of, used_tokens
 
 TEXTS = ["Hi", ' "error": {"finish_reason":"stop"} ', "\u2028\n\ndata: [DONE]\n\n", '"model":"theirs"', "光🌊", "}"]
 
@@ -119,3 +119,12 @@ def test_a_line_without_an_end_is_bounded() -> None:
         assert passage.feed(1_000_000 * b"x") == b""
     with pytest.raises(EngineRejected):
         passage.feed(1_000_000 * b"x")
+
+
+@pytest.mark.parametrize(("claimed", "used"), [("7", 7), ("9999999", 9_999_999), ("1" * 8, 0), ("1" * 5000, 0)])
+def test_only_a_number_of_tokens_that_can_be_is_believed(claimed: str, used: int) -> None:
+    assert used_tokens(f'{{"usage":{{"completion_tokens":{claimed}}}}}'.encode()) == used
+
+
+def test_what_is_nested_too_deeply_has_no_fields() -> None:
+    assert fields_of(b'{"a":' + b"[" * 100_000) == {}

@@ -93,7 +93,7 @@ class OpenAi:
             raise NotFound("There is nothing at this address.")
 
     async def _complete(self, call: "_Call", receive: Receive, gateway: Gateway, ask: Ask) -> None:
-        with Departure(receive) as departure:
+        with Departure(receive):
             answer = await gateway.relay.answer(ask)
             try:
                 if ask.stream:
@@ -102,7 +102,6 @@ class OpenAi:
                     await call.whole(await answer.next())
             finally:
                 answer.close()
-        del departure
 
     async def _body(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes | None:
         """The whole body; `None` where the client went away over it."""

@@ -5,7 +5,9 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
+from agon.bootstrap.background import in_background
 from agon.core.errors import Unavailable
 from agon.core.placement import ReplicaReport
 from agon.core.ports import Dispatch
@@ -21,13 +23,10 @@ Reports = Callable[[], Sequence[ReplicaReport]]
 @asynccontextmanager
 async def executing(dispatch: Dispatch, clearing: Clearing, reports: Reports) -> AsyncGenerator[None]:
     """Tell dispatch, while the block runs, that this process lives, what it holds and what it has measured."""
-    tasks = [asyncio.create_task(clearing.run()), asyncio.create_task(_beat(dispatch, clearing, reports))]
     try:
-        yield
+        async with in_background(clearing.run, partial(_beat, dispatch, clearing, reports)):
+            yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         await clearing.flush()
         with suppress(Unavailable):
             await dispatch.leave()

@@ -1,12 +1,11 @@
 """The parts of a gateway."""
 
-import asyncio
 import os
 import secrets
 import socket
 import time
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +17,7 @@ from agon.arena.watching import Watching
 from agon.boards.reader import BoardReader
 from agon.bootstrap.addresses import jobs as jobs_of
 from agon.bootstrap.addresses import store_urls
+from agon.bootstrap.background import in_background
 from agon.bootstrap.executor import executing
 from agon.bootstrap.relay import relay
 from agon.config import Settings
@@ -117,7 +117,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
         )
         await stack.enter_async_context(executing(dispatch, clearing, relaying.reports))
         stack.push_async_callback(executor.close)
-        await stack.enter_async_context(_in_background(watching.run()))
+        await stack.enter_async_context(in_background(watching.run))
         yield Gateway(
             settings=settings,
             secret=settings.secret or kept_secret(settings.data_dir),
@@ -132,18 +132,6 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,
         )
-
-
-@asynccontextmanager
-async def _in_background(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
-    """Run until the block ends."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def executor_name() -> str:

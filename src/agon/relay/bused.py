@@ -131,9 +131,10 @@ class Told:
         try:
             if not self._over:
                 await self._bus.stop([self._ref])
-            await self._events.aclose()
         except Unavailable as error:
             log.warning("%s", error.message)
+        finally:
+            await self._events.aclose()
 
 
 _leaving: set[asyncio.Task[None]] = set()

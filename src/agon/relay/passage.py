@@ -12,7 +12,8 @@ from typing import Any, cast
 from agon.core.errors import EngineError, EngineRejected, EngineTruncated
 
 _SPEAKS = re.compile(rb'"(?:content|reasoning_content|reasoning|refusal|arguments|text)"\s*:\s*"[^"]')
-_USED = re.compile(rb'"completion_tokens"\s*:\s*(\d+)')
+_USED = re.compile(rb'"completion_tokens"\s*:\s*(\d{1,7})\b')
+"""Numbers that no answer has are left out: what is counted here decides who gets the next turns."""
 _DATA = b"data:"
 _DONE = b"[DONE]"
 _MAX_LINE_BYTES = 4 << 20
@@ -166,6 +167,6 @@ def fields_of(text: bytes) -> dict[str, Any]:
     """The fields of a JSON object; none for anything else."""
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

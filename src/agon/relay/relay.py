@@ -8,7 +8,7 @@ from contextlib import suppress
 from uuid import UUID, uuid5
 
 from agon.core.contestants import Contestant, ContestantState, EngineState
-from agon.core.errors import Unavailable
+from agon.core.errors import InvalidInput, Unavailable
 from agon.core.placement import ReplicaReport
 from agon.core.ports import Dispatch
 from agon.relay.answers import Answer
@@ -16,7 +16,7 @@ from agon.relay.asks import Ask, unknown
 from agon.relay.bused import Bused
 from agon.relay.direct import Direct, Target
 from agon.relay.passage import Renaming
-from agon.relay.ports import Reach, Rosters
+from agon.relay.ports import Access, Reach, Rosters
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +114,12 @@ class Relay:
     def _target(self, contestant: Contestant, before: Target | None) -> Target:
         if before is not None and before.contestant == contestant:
             return before
-        access = self._reach(contestant)
+        try:
+            access = self._reach(contestant)
+        except InvalidInput as error:
+            # A key that cannot be sent, for one: the others are to be reached all the same.
+            log.warning("%s is not reached directly: %s", contestant.name, error.message)
+            access = Access()
         return Target(
             contestant=contestant,
             access=access,
