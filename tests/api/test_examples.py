@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 
 from agon import config
-from agon.api import board_schemas, errors, openai_document, schemas
+from agon.api import admin_schemas, board_schemas, errors, openai_document, schemas
 from agon.api.app import create_app
 from agon.config import Settings
 from agon.telemetry import Metrics
@@ -18,9 +18,8 @@ PLAIN = {"HTTPValidationError"}
 
 
 def models() -> dict[str, type[BaseModel]]:
-    found = [
-        value for room in (schemas, board_schemas, errors, openai_document, config) for value in vars(room).values()
-    ]
+    rooms = (schemas, admin_schemas, board_schemas, errors, openai_document, config)
+    found = [value for room in rooms for value in vars(room).values()]
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel)}
 
 

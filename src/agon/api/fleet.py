@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from agon.api.schemas import replica_label
+from agon.api.admin_schemas import replica_label
 from agon.core.contestants import EngineState
 from agon.core.roster import Roster
 from agon.telemetry import Metrics

@@ -1,6 +1,5 @@
 """What goes over HTTP."""
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,10 +7,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from agon.config import ContestantName, HttpUrl
+from agon.config import ContestantName
 from agon.core.contestants import ContestantKind, ContestantState, EngineState
 from agon.core.conversation import Answer, AnswerState, Conversation, Kind, Side, Turn
-from agon.core.placement import ReplicaStatus
 from agon.core.ports import CastVote, ConversationSummary
 from agon.core.roster import RosterEntry
 from agon.core.votes import Winner
@@ -26,17 +24,17 @@ class NoteOut(BaseModel):
     text: str
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class PromptBody(_Body):
+class PromptBody(Body):
     """A prompt."""
 
     prompt: str = Field(examples=["Explain rainbows to a child."])
 
 
-class NamedModels(_Body):
+class NamedModels(Body):
     """The two models of a side-by-side comparison."""
 
     a: ContestantName
@@ -61,20 +59,20 @@ class ChatBody(PromptBody):
     max_tokens: int | None = None
 
 
-class ResumeBody(_Body):
+class ResumeBody(Body):
     """Goes on with watching a chat, over a WebSocket: everything after an event, on any gateway."""
 
     session_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     resume_from: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class VoteBody(_Body):
+class VoteBody(Body):
     """Who was better."""
 
     winner: Winner = Field(examples=["a"])
 
 
-class RegenerateBody(_Body):
+class RegenerateBody(Body):
     """Which side to generate again."""
 
     side: Side
@@ -286,108 +284,6 @@ class StatusOut(BaseModel):
     contestants: dict[Literal["ready", "loading", "failed", "paused"], int]
     notices: list[NoteOut]
     limits: LimitsOut
-
-
-class ContestantOut(BaseModel):
-    """A contestant as an admin sees it."""
-
-    name: str
-    kind: ContestantKind
-    model: str
-    urls: list[str]
-    key_env: str | None
-    weight: float
-    max_concurrent: int
-    state: ContestantState
-    engine: EngineState
-    detail: str
-    active: int
-    waiting: int
-    replicas: list["ReplicaOut"]
-
-    @classmethod
-    def of(cls, entry: RosterEntry) -> "ContestantOut":
-        contestant, engine = entry.contestant, entry.engine
-        return cls(
-            name=contestant.name,
-            kind=contestant.kind,
-            model=contestant.model,
-            urls=list(contestant.urls),
-            key_env=contestant.key_env,
-            weight=contestant.weight,
-            max_concurrent=contestant.max_concurrent,
-            state=contestant.state,
-            engine=engine.state,
-            detail=engine.detail,
-            active=engine.active,
-            waiting=engine.waiting,
-            replicas=[ReplicaOut.of(replica) for replica in entry.replicas],
-        )
-
-
-class ReplicaOut(BaseModel):
-    """One engine that answers for a contestant, as the whole fleet sees it."""
-
-    id: str
-    contestant: str
-    label: str
-    """Stands for it in metrics, which name no model."""
-    state: EngineState
-    detail: str
-    url: str | None
-    capacity: int
-    """Turns it can run at the same time."""
-    active: int
-    """Turns that run."""
-    turns: int
-    """Turns that run or wait."""
-    outstanding_tokens: int
-    rate_tokens_per_s: float
-    """What it writes with all its places taken, as measured."""
-
-    @classmethod
-    def of(cls, replica: ReplicaStatus) -> "ReplicaOut":
-        return cls(
-            id=replica.id,
-            contestant=replica.contestant,
-            label=replica_label(replica.id),
-            state=replica.state,
-            detail=replica.detail,
-            url=replica.url,
-            capacity=replica.capacity,
-            active=replica.active,
-            turns=replica.turns,
-            outstanding_tokens=replica.outstanding_tokens,
-            rate_tokens_per_s=replica.rate_tokens_per_s,
-        )
-
-
-class ReplicasOut(BaseModel):
-    replicas: list[ReplicaOut]
-
-
-class ReplicaPatch(_Body):
-    """What is to become of a replica: `draining` finishes what it has and gets nothing new, `ready` is used again."""
-
-    state: Literal["draining", "ready"] = Field(examples=["draining"])
-
-
-class ContestantsOut(BaseModel):
-    contestants: list[ContestantOut]
-
-
-class ContestantPatch(_Body):
-    """What of a contestant is to change; what is left out stays."""
-
-    weight: Annotated[float, Field(ge=0)] | None = None
-    state: Literal["active", "paused"] | None = None
-    urls: tuple[HttpUrl, ...] | None = Field(default=None, min_length=1)
-    """Its servers, in place of those it has; not for a model that runs inside the runner."""
-
-
-def replica_label(replica: str) -> str:
-    """A short name that tells nothing of the model."""
-    return hashlib.blake2b(replica.encode(), digest_size=4).hexdigest()
 
 
 def _state_of(summary: ConversationSummary) -> Literal["open", "forfeited", "voted", "void"]:

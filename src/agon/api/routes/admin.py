@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from fastapi import APIRouter
 
+from agon.api.admin_schemas import ContestantOut, ContestantPatch, ContestantsOut, ReplicaOut, ReplicaPatch, ReplicasOut
 from agon.api.errors import documented
 from agon.api.identity import Admin, Parts
-from agon.api.schemas import ContestantOut, ContestantPatch, ContestantsOut, ReplicaOut, ReplicaPatch, ReplicasOut
 from agon.bootstrap.contestants import contestant_of, with_urls
 from agon.bootstrap.gateway import Gateway
 from agon.config import ContestantSettings
