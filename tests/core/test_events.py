@@ -252,6 +252,6 @@ def test_nothing_was_said_where_a_part_of_it_is_lost() -> None:
 
 
 def test_the_tokens_of_what_was_said_follow_its_text() -> None:
-    events = [Packet(1, Side.A, 1, 0, "Hello", tokens=2), Packet(1, Side.A, 1, 5, " you", tokens=2)]
+    events = [Packet(1, Side.A, 1, 0, "Hello", tokens=2), Packet(1, Side.A, 1, 5, " you", tokens=4)]
     assert said_in(events, 1, Side.A).tokens == 4
-    assert said_in([*events, Packet(1, Side.A, 2, 5, "!", tokens=1)], 1, Side.A) == Said("Hello!", 2, 3)
+    assert said_in([*events, Packet(1, Side.A, 2, 5, "!", tokens=3)], 1, Side.A) == Said("Hello!", 2, 3)

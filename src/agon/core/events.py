@@ -25,7 +25,7 @@ class Packet:
     opening: bool = False
     """The first of its attempt: what stands before it is as in the attempt before."""
     tokens: int = 0
-    """About how many the text is."""
+    """Of the whole answer, up to the text's end."""
     logprobs: tuple[Mapping[str, Any], ...] | None = None
     """Of the text's tokens, where they were asked for and the engine has them."""
 
@@ -93,8 +93,7 @@ class Said:
 
     def then(self, packet: Packet) -> "Said":
         """What was said with a packet that belongs into it or behind it."""
-        kept = round(self.tokens * packet.offset / len(self.text)) if self.text else 0
-        return Said(self.text[: packet.offset] + packet.text, packet.attempt, kept + packet.tokens)
+        return Said(self.text[: packet.offset] + packet.text, packet.attempt, packet.tokens)
 
 
 def said_in(events: Iterable[Event], turn: int, side: Side) -> Said:

@@ -276,13 +276,20 @@ class AnswerRun:
             self._begin()
 
     def _whole(self) -> Stretch:
-        return Stretch(0, self._splice.shown, self._tokens + (self._said.tokens if self._continues else 0))
+        return Stretch(0, self._splice.shown)
+
+    @property
+    def _shown_tokens(self) -> int:
+        if self._continues:
+            return self._said.tokens + self._tokens
+        # While it only repeats what was said, that is what is shown.
+        return self._said.tokens if len(self._splice.text) < len(self._splice.shown) else self._tokens
 
     async def _send(self, stretch: Stretch) -> None:
         ref, opening = self._work.ref, not self._opened
         if opening and stretch.offset > 0 and self._said.attempt != self._attempt - 1:
             # A watcher takes a later start only from the attempt before; an attempt in between has said nothing.
-            stretch = Stretch(0, self._splice.shown[: stretch.offset], self._said.tokens) + stretch
+            stretch = Stretch(0, self._splice.shown[: stretch.offset]) + stretch
         packet = Packet(
             ref.turn,
             ref.side,
@@ -290,7 +297,7 @@ class AnswerRun:
             stretch.offset,
             stretch.text,
             opening=opening,
-            tokens=stretch.tokens,
+            tokens=self._shown_tokens,
             logprobs=stretch.logprobs or None,
         )
         await self._around.bus.append(ref.conversation, packet)
