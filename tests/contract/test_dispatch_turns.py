@@ -50,7 +50,7 @@ async def test_a_job_arrives_as_it_was(fleet: Fleet) -> None:
         said="a b",
         extra={"stop": ["x"], "logit_bias": {"1": 0}},
     )
-    asked = Job(ref("a b:c|d@e\u00e9"), Cost(3, 4, 1), "p:q", ("x@http://y",), request, reruns=2)
+    asked = Job(ref("a b:c|d@e\u00e9"), Cost(3, 4, 1), "p:q", ("x@http://y",), request, reruns=2, deaths=1)
     await gateway.reserve([job("a b:c|d@e\u00e9", prefix="p:q")])
     placed = await gateway.reserve([asked])
     await gateway.send(placed)

@@ -409,6 +409,28 @@ async def test_a_request_can_be_stopped_and_survives_its_runner(floor: Floor) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+async def test_what_one_runner_after_the_other_dies_with_is_given_up(floor: Floor, *, kept: bool) -> None:
+    cast = floor.cast(await floor.server(tokens=900, rate_tokens_per_s=30.0))
+    hand = await floor.hand("0", cast)
+    asked = await floor.ask(Kind.CHAT) if kept else None
+    request = None if kept else await floor.request()
+    for number in range(1, 4):
+        await floor.until(lambda hand=hand: hand.runner.turns == 1)
+        after = await floor.hand(str(number), cast)
+        await hand.kill()
+        hand = after
+    if asked is not None:
+        assert (await floor.written(asked)).last_turn.answers[Side.A].state is AnswerState.FAILED
+    if request is not None:
+        [*_, settled] = await floor.events(request)
+        assert isinstance(settled, Settled)
+        assert settled.fault is not None
+        assert settled.fault.code == "engine_unreachable"
+    await floor.until_nothing_counts()
+
+
+@pytest.mark.slow
 async def test_what_others_ask_of_a_server_counts_in_the_balance(floor: Floor) -> None:
     shared, own = await floor.server(tokens=100, rate_tokens_per_s=10.0), await floor.server(tokens=4)
     await floor.hand("one", floor.cast(shared, own))

@@ -53,6 +53,8 @@ class Job:
     """Set for a turn that the ledger does not know; then the job carries all there is."""
     reruns: int = 0
     """How often it was given to another replica because one had failed or died."""
+    deaths: int = 0
+    """How many executors have died with it."""
 
 
 @dataclass(frozen=True, slots=True)

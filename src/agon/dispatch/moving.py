@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
 _STALE_S = 2.0
+_MOST_DEATHS = 3
+"""A turn with which so many executors have died may be what they die of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Mover:
     async def reap(self) -> None:
         """Take over what dead executors held."""
         jobs = await self._offices.dispatch.reap()
-        await self._rescue_all([_Lost(job.ref, Cause.RUNNER_DIED, job) for job in jobs])
+        await self._rescue_all([_Lost(job.ref, Cause.RUNNER_DIED, replace(job, deaths=job.deaths + 1)) for job in jobs])
 
     async def sweep(self) -> None:
         """Find answers that nobody works on although the ledger waits for them: the bus has lost them."""
@@ -100,6 +102,9 @@ class Mover:
 
     async def _rescue(self, lost: _Lost) -> None:
         offices, ref, job = self._offices, lost.ref, lost.job
+        if job is not None and job.deaths >= _MOST_DEATHS:
+            await self.give_up(job, Unavailable("Its runners died one after the other.", code="engine_unreachable"))
+            return
         if job is not None and job.request is not None:
             await self._rescue_request(job, lost.cause)
             return

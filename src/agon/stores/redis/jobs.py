@@ -22,18 +22,19 @@ def encode_job(job: Job) -> str:
     """All but the turn itself, in ASCII, so that half a character in a foreign request does no harm."""
     cost = job.cost
     request = None if job.request is None else _request(job.request)
-    words = [cost.prompt, cost.output, cost.cached, job.prefix, job.avoid, job.reruns, request]
+    words = [cost.prompt, cost.output, cost.cached, job.prefix, job.avoid, job.reruns, job.deaths, request]
     return json.dumps(words, separators=(",", ":"))
 
 
 def decode_job(ref: AnswerRef, text: str) -> Job:
-    prompt, output, cached, prefix, avoid, reruns, request = json.loads(text)
+    prompt, output, cached, prefix, avoid, reruns, deaths, request = json.loads(text)
     return Job(
         ref=ref,
         cost=Cost(prompt, output, cached),
         prefix=prefix,
         avoid=tuple(avoid),
         reruns=reruns,
+        deaths=deaths,
         request=None if request is None else _decode_request(request),
     )
 
