@@ -70,7 +70,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaReport:
-    """What one executor says of a replica that it serves, about once a second."""
+    """What one executor says of a replica with each of its beats."""
 
     id: str
     contestant: str
