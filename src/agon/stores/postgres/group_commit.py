@@ -65,9 +65,10 @@ class GroupCommit(Generic[Item, Result]):
                 if not future.done():
                     future.set_exception(error)
                 return
-            # One item that cannot be written is no reason to lose the others.
-            for each in batch:
-                await self._write([each])
+            # One item that cannot be written is no reason to lose the others; by halves it is found soon.
+            middle = len(batch) // 2
+            await self._write(batch[:middle])
+            await self._write(batch[middle:])
             return
         for (_, future), result in zip(batch, results, strict=True):
             _resolve(future, result)
