@@ -86,6 +86,10 @@ class AnswerRun:
         """The task to interrupt; set only while there is something to be interrupted."""
 
     @property
+    def attempt(self) -> int:
+        return self._attempt
+
+    @property
     def begun(self) -> bool:
         """Whether its engine was given it."""
         return self._begun_s is not None

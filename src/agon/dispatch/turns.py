@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from agon.core.conversation import AnswerState, Kind
@@ -73,9 +74,27 @@ class Turns:
     def take(self, placement: Placement) -> None:
         """Run a turn that was sent here, or move it on."""
         job = placement.job
+        before = self._turns.get(job.ref)
+        if before is not None and before.run is not None:
+            self._spawn(self._take_again(placement, before, before.run))
+        else:
+            self._begin(placement)
+
+    async def _take_again(self, placement: Placement, before: _Turn, run: AnswerRun) -> None:
+        """A turn that runs here has come once more."""
+        with suppress(NotFound, Unavailable):
+            if (await self._load(placement.job)).attempt > run.attempt:
+                # It was given out while this runner seemed dead.
+                self._begin(placement)
+                return
+        # Redis came back from its disk, and has forgotten that it was taken.
+        if self._turns.get(placement.job.ref) is not before:
+            self._offices.clearing.ended(placement.job.ref)
+
+    def _begin(self, placement: Placement) -> None:
+        job = placement.job
         before = self._turns.pop(job.ref, None)
         if before is not None and before.task is not None:
-            # It was given out while this runner seemed dead, and has come back as a new attempt.
             before.task.cancel()
         self._offices.clearing.hold(placement)
         member = self._pool.get(placement.replica)
