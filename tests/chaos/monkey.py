@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 
 import redis.asyncio
+import redis.exceptions
 from tests.chaos.cluster import Cluster, Role
 
 _FROZEN_S = 3.0
@@ -80,6 +81,8 @@ class Monkey:
         client = redis.asyncio.Redis.from_url(self._cluster.valkey.url)  # pyright: ignore[reportUnknownMemberType]
         try:
             await client.flushall()  # pyright: ignore[reportUnknownMemberType]
+        except redis.exceptions.ConnectionError:
+            pass  # It is down already, or comes up again just now.
         finally:
             await client.aclose()
 
