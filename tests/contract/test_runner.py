@@ -10,11 +10,13 @@ import asyncpg
 import pytest
 from tests.conftest import complete
 from tests.contract.floor import POLICY, Floor, Seen
-from tests.contract.ledger import Ledger, failed
+from tests.contract.ledger import Ledger, failed, ref
 
 from agon.core.contestants import EngineState
 from agon.core.conversation import AnswerState, Conversation, Kind, Side
 from agon.core.events import Packet, Settled
+from agon.core.placement import Job
+from agon.dispatch.costs import turn_cost
 from agon.engines.scripted_text import check_text
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresContestants
@@ -198,6 +200,20 @@ async def test_a_runner_that_only_seemed_dead_does_no_harm(floor: Floor) -> None
     await floor.until_nothing_counts()
 
 
+async def test_a_turn_that_comes_to_its_runner_twice_is_written_once(floor: Floor) -> None:
+    server = await floor.server(tokens=40, rate_tokens_per_s=80.0)
+    await floor.hand("one", floor.cast(server))
+    asked = await floor.ask()
+    await floor.until(lambda: all(server.counters(model).active for model in (NORTH, SOUTH)))
+    before = [server.counters(model).started for model in (NORTH, SOUTH)]
+    # As when Redis comes back from its disk and has forgotten what was taken.
+    again = [Job(ref(asked, side), turn_cost("Why?", 100)) for side in asked.contestants]
+    await floor.gate.send(await floor.gate.reserve(again))
+    assert_whole(await floor.watch(asked), await floor.written(asked), 40)
+    assert [server.counters(model).started for model in (NORTH, SOUTH)] == before
+    await floor.until_nothing_counts()
+
+
 async def test_a_runner_that_leaves_finishes_what_it_has_and_takes_nothing_new(floor: Floor) -> None:
     server = await floor.server(tokens=40, rate_tokens_per_s=30.0)
     cast = floor.cast(server)
@@ -324,6 +340,11 @@ async def test_what_is_wrong_with_a_request_is_not_held_against_its_replica(floo
     for _ in range(4):
         found = await floor.written(await floor.ask(Kind.CHAT))
         assert found.last_turn.answers[Side.A].state is AnswerState.FAILED
+    server.configure(NORTH, refuse_fields=(), fail={"kind": "empty"})
+    for _ in range(4):
+        [*_, settled] = await floor.events(await floor.request())
+        assert isinstance(settled, Settled)
+        assert settled.state is AnswerState.FAILED
     assert all(member.state is EngineState.READY for member in hand.runner.members)
     await floor.until_nothing_counts()
 
