@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from agon.core.conversation import AnswerState, Kind
 from agon.core.errors import EngineError, EngineRejected
-from agon.core.generation import BUSY_CODE
+from agon.core.generation import BUSY_CODE, EMPTY_CODE
 
 _MAX_FAILURES = 3
 _MAX_REJECTIONS = 2
@@ -97,6 +97,9 @@ def is_backpressure(error: EngineError) -> bool:
     return error.code == BUSY_CODE
 
 
-def blames_request(error: EngineError) -> bool:
-    """Whether an engine is in order and finds fault with what it was asked, which anybody can bring about."""
-    return error.code in _FAULTS_OF_REQUESTS
+def blames_request(error: EngineError, *, ours: bool) -> bool:
+    """Whether an engine is in order and finds fault with what it was asked, which anybody can bring about.
+
+    Also an answer without a word can be asked for, unless the request is `ours`.
+    """
+    return error.code in _FAULTS_OF_REQUESTS or (error.code == EMPTY_CODE and not ours)

@@ -255,7 +255,8 @@ class Turns:
                 await self._begin_attempt(job, work, failed=False)
                 return _Move(job, Cause.BUSY, offices.policy.pause_s(turn.job.reruns))
         else:
-            if not blames_request(error) and member.failed(f"{error.code}: {error.message}", now_s, self._chance()):
+            blameless = blames_request(error, ours=job.request is None)
+            if not blameless and member.failed(f"{error.code}: {error.message}", now_s, self._chance()):
                 self.leave(member)
             failures = work.failures + 1
             goes_on = offices.policy.reruns(work.kind, error, failures=failures, age_s=run.age_s, again=is_again)
