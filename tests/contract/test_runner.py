@@ -349,6 +349,22 @@ async def test_what_is_wrong_with_a_request_is_not_held_against_its_replica(floo
     await floor.until_nothing_counts()
 
 
+async def test_a_step_that_fails_oddly_does_not_end_the_runner(
+    floor: Floor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = await floor.hand("one", floor.cast(await floor.server(tokens=8)))
+
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(hand.cast, "contestants", broken)
+    await floor.until(lambda: "ZeroDivisionError" in caplog.text)
+    asked = await floor.ask(Kind.CHAT)
+    assert (await floor.written(asked)).last_turn.answers[Side.A].state is AnswerState.DONE
+    assert not hand.task.done()
+    await floor.until_nothing_counts()
+
+
 async def test_the_end_of_an_answer_is_told_once(floor: Floor) -> None:
     server = await floor.server(tokens=24)
     await floor.hand("one", floor.cast(server))

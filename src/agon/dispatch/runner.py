@@ -130,6 +130,9 @@ class Runner:
                 await step()
             except Unavailable as error:
                 log.warning("%s", error.message)
+            except Exception:
+                # What nobody thought of is no reason to drop every answer that is being written.
+                log.exception("a step of the runner failed, and is tried again")
             await asyncio.sleep(period_s)
 
     async def _match(self) -> None:
