@@ -107,6 +107,21 @@ async def test_what_breaks_in_the_middle_goes_on_at_another_replica(floor: Floor
     await floor.until_nothing_counts()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("prefill", [True, False])
+async def test_what_hangs_in_the_middle_goes_on_at_another_replica(floor: Floor, *, prefill: bool) -> None:
+    script = {"tokens": 40, "rate_tokens_per_s": 400.0, "prefill": prefill}
+    bad, good = await floor.server(**script), await floor.server(**script)
+    # A quarter of the deadline may pass in silence.
+    await floor.hand("one", floor.cast(bad, good, prefill=prefill), policy=replace(POLICY, battle_deadline_s=6.0))
+    bad.configure("*", fail={"kind": "stall", "at_token": 17})
+    for _ in range(2):
+        asked = await floor.ask()
+        assert_whole(await floor.watch(asked), await floor.written(asked), 40)
+    assert bad.counters(NORTH).cancelled + bad.counters(SOUTH).cancelled > 0
+    await floor.until_nothing_counts()
+
+
 async def test_with_one_replica_it_is_asked_there_again_and_then_it_has_failed(floor: Floor) -> None:
     server = await floor.server(tokens=24)
     await floor.hand("one", floor.cast(server))

@@ -95,6 +95,11 @@ class AnswerRun:
         return self._begun_s is not None
 
     @property
+    def speaking(self) -> bool:
+        """Whether its engine is in the midst of it."""
+        return self.spoke and self._task is not None
+
+    @property
     def spoke(self) -> bool:
         return self._spoke_s is not None
 

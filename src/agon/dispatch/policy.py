@@ -17,6 +17,8 @@ _LEAST_BUDGET_S = 0.5
 _OURS = 0.5
 """Share of the deadline that the arena may use up before a late answer is its own fault."""
 _FAULTS_OF_REQUESTS = {EngineRejected.default_code, "engine_context_full", "engine_filtered"}
+_SILENCE = 0.25
+"""Share of the deadline that an engine may be silent in the midst of an answer that another one can go on with."""
 _BUSY_PAUSES_S = (0.1, 0.2, 0.4, 0.8)
 """Between two tries of a turn that was turned away because an engine was busy."""
 
@@ -78,6 +80,10 @@ class Policy:
         """
         most = _MAX_REJECTIONS if again or isinstance(error, EngineRejected) else _MAX_FAILURES
         return failures < most and self.verdict(kind, age_s=age_s, begun_s=None) is Verdict.IN_TIME
+
+    def silence_s(self, kind: Kind) -> float | None:
+        """Seconds of silence in the midst of an answer after which its engine is taken to hang; `None` for no limit."""
+        return _SILENCE * self.battle_deadline_s if kind is Kind.BATTLE and self.battle_deadline_s else None
 
     def pause_s(self, reruns: int) -> float:
         """Seconds before a turn that an engine was too busy for is tried again, by how often it was already."""

@@ -137,6 +137,7 @@ class Runner:
 
     async def _match(self) -> None:
         self._turns.forget_stops()
+        self._turns.leave_the_silent(_TICK_S)
         await self._pool.match([*await self._parts.contestants.contestants()])
 
     def _leave(self, member: Member) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from agon.core.contestants import EngineState
 from agon.core.conversation import AnswerState, Kind
 from agon.core.errors import AgonError, EngineError, NotFound, Unavailable
 from agon.core.placement import AnswerRef, Job, Placement
@@ -34,9 +35,23 @@ class _Turn:
     run: AnswerRun | None = None
     stopped: bool = False
     moving: bool = False
+    heard: int = 0
+    """Tokens that it had written when that was last looked at."""
+    silent_s: float = 0.0
+    """How long it has written no more than that."""
+    silence_s: float | None = None
+    """How long it may."""
     tokens: int | None = None
     """What it wrote, if it came to its own end."""
     task: asyncio.Task[None] | None = None
+
+    def hangs(self, passed_s: float) -> bool:
+        """Look at it after so much time; returns whether it has been silent for too long."""
+        if self.run is None or self.silence_s is None or not self.run.speaking:
+            return False
+        self.silent_s = self.silent_s + passed_s if self.run.tokens == self.heard else 0.0
+        self.heard = self.run.tokens
+        return self.silent_s > self.silence_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +141,27 @@ class Turns:
             if turn.member is member and not (turn.run is not None and turn.run.begun):
                 _move(turn)
 
+    def leave_the_silent(self, passed_s: float) -> None:
+        """What hangs in the midst of an answer goes on at another replica, if one is ready.
+
+        Called after each `passed_s`, by which silence is measured: while this runner stands still, it hears nothing.
+        """
+        now_s = self._offices.monotonic_s()
+        for turn in self._turns.values():
+            if turn.moving or not turn.hangs(passed_s) or not self._has_other(turn.member):
+                continue
+            if self._budget.take(now_s):
+                _move(turn)
+                if turn.member.failed("It has fallen silent in the midst of an answer.", now_s, self._chance()):
+                    self.leave(turn.member)
+
+    def _has_other(self, member: Member) -> bool:
+        name = member.contestant.name
+        return any(
+            other is not member and other.contestant.name == name and other.state is EngineState.READY
+            for other in self._pool.members
+        )
+
     def leave_all(self) -> None:
         """Everything goes on elsewhere, from where it is."""
         for turn in self._turns.values():
@@ -203,7 +239,7 @@ class Turns:
             return None
         self._offices.clearing.holdings.bound(job.ref, work.request.sampling.max_tokens)
         run = AnswerRun(work, turn.member, self._around, kept=job.request is None)
-        turn.run = run
+        turn.run, turn.silence_s = run, self._offices.policy.silence_s(work.kind)
         if turn.stopped or self._was_stopped(work, kept=job.request is None):
             run.stop()
         if turn.moving:
