@@ -223,3 +223,13 @@ async def test_metrics_that_come_in_parts_are_read_whole() -> None:
         engine = OpenAiEngine(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "m")
         assert await engine.others() == 7
         await engine.close()
+
+
+async def test_what_a_request_provokes_is_not_learned(scripted: ScriptedServer, engine: OpenAiEngine) -> None:
+    """The refusal speaks of a field of ours only because the asker's has such a name."""
+    scripted.configure("*", refuse_fields=("my_seed",))
+    with pytest.raises(EngineRejected):
+        await collect(engine, replace(ask(), extra={"my_seed": 1}))
+    await collect(engine, ask(seed=7))
+    assert scripted.seen("m")["seed"] == 7
+    await engine.close()

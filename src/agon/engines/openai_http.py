@@ -131,12 +131,15 @@ class OpenAiEngine:
     async def _opened(
         self, request: GenerationRequest, clock: "_Clock"
     ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
+        dropped: set[str] = set()
         while True:
-            body = self._body(request)
+            body = self._body(request, dropped)
             async with clock.limit():
                 response = await self._post(body)
             try:
                 if response.status == 200:
+                    # Learned only now: the words of a refusal may be the asker's own.
+                    self._refused_fields |= dropped
                     yield response
                     return
                 async with clock.limit():
@@ -144,8 +147,10 @@ class OpenAiEngine:
             finally:
                 # Drops the connection unless the answer was read to its end, and with it the work in the engine.
                 response.close()
-            if not self._learn(response.status, problem, body):
+            named = _refused_in(problem, body) if response.status in {400, 422} else set[str]()
+            if not named:
                 raise refused(response.status, _problem_detail(problem, self._api_key))
+            dropped |= named
 
     async def _post(self, body: Mapping[str, object]) -> aiohttp.ClientResponse:
         headers = {
@@ -171,29 +176,14 @@ class OpenAiEngine:
             )
         return self._session
 
-    def _body(self, request: GenerationRequest) -> dict[str, object]:
+    def _body(self, request: GenerationRequest, dropped: set[str]) -> dict[str, object]:
         fields = chat_body(request) | {"model": self._model}
-        if "max_tokens" in self._refused_fields:
+        dropped = self._refused_fields | dropped
+        if "max_tokens" in dropped:
             fields["max_completion_tokens"] = fields["max_tokens"]
         if request.said:
             fields |= _GOING_ON
-        return {name: value for name, value in fields.items() if name not in self._refused_fields}
-
-    def _learn(self, status: int, problem: bytes, body: Mapping[str, object]) -> bool:
-        """Remember a field that this server does not know; returns whether to try again without it."""
-        if status not in {400, 422}:
-            return False
-        known = {name for name in ("stream_options", "seed", "max_tokens", *_GOING_ON) if name in body}
-        named = {name for name in known if name.encode() in problem}
-        # "max_tokens" is complained of for its value, too: it is given up only for a server that names the other field.
-        if b"max_completion_tokens" not in problem:
-            named.discard("max_tokens")
-        if b"template" in problem:
-            named -= _GOING_ON.keys()  # it knows them, and cannot go on behind this text: without them it would not
-        elif named & _GOING_ON.keys():
-            named |= _GOING_ON.keys()  # one of them alone would mean something else
-        self._refused_fields |= named
-        return bool(named)
+        return {name: value for name, value in fields.items() if name not in dropped}
 
 
 class _Clock:
@@ -260,6 +250,20 @@ async def _read_bounded(response: aiohttp.ClientResponse, limit: int) -> bytes:
     if len(body) > limit:
         raise EngineRejected(f"The engine sent an answer over {limit} bytes.", code="engine_stream_too_large")
     return bytes(body)
+
+
+def _refused_in(problem: bytes, body: Mapping[str, object]) -> set[str]:
+    """Fields of ours that a refusal speaks of, so that it may be worth trying without them."""
+    known = {name for name in ("stream_options", "seed", "max_tokens", *_GOING_ON) if name in body}
+    named = {name for name in known if name.encode() in problem}
+    # "max_tokens" is complained of for its value, too: it is given up only for a server that names the other field.
+    if b"max_completion_tokens" not in problem:
+        named.discard("max_tokens")
+    if b"template" in problem:
+        named -= _GOING_ON.keys()  # it knows them, and cannot go on behind this text: without them it would not
+    elif named & _GOING_ON.keys():
+        named |= _GOING_ON.keys()  # one of them alone would mean something else
+    return named
 
 
 def _problem_detail(problem: bytes, secret: str | None) -> str:
