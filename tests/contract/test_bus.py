@@ -192,6 +192,24 @@ async def test_what_was_said_is_put_together_from_the_stream(bus: RedisBus, othe
     assert await other_bus.said(mine) == Said("Hello world", 2)
 
 
+async def test_what_the_ledger_has_is_cleared_and_watchers_go_on(
+    bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
+) -> None:
+    conversation = uuid4()
+    later = [Packet(2, Side.A, 1, number, "y", opening=number == 0) for number in range(3)]
+    await bus.append(conversation, packet(0))
+    async with aclosing(other_bus.watch(conversation)) as watched:
+        assert await next_events(watched, 1) == [packet(0)]
+        await bus.clear(conversation)
+        assert await redis.xlen(Keys(key_prefix).stream(conversation)) == 0
+        for event in later:
+            await bus.append(conversation, event)
+        assert await next_events(watched, 3) == later
+    async with aclosing(bus.watch(conversation)) as watched:
+        assert await next_events(watched, 3) == later
+    await bus.clear(uuid4())
+
+
 async def test_requests_to_stop_reach_every_runner(
     bus: RedisBus, other_bus: RedisBus, redis: Client, key_prefix: str
 ) -> None:
@@ -221,6 +239,7 @@ async def test_requests_to_stop_reach_every_runner(
 CALLS: dict[str, Callable[[RedisBus], Awaitable[object]]] = {
     "append": lambda bus: bus.append(uuid4(), packet(0)),
     "said": lambda bus: bus.said(ref()),
+    "clear": lambda bus: bus.clear(uuid4()),
     "stop": lambda bus: bus.stop([ref()]),
 }
 

@@ -127,6 +127,8 @@ class Arena:
                 jobs = [later_job(found, number, side, ask.prompt, tokens) for side in found.contestants]
                 # While the conversation is locked nobody else can reserve this turn.
                 await _reserve(reservation, found.kind, jobs, ask.person)
+                # The ledger has every earlier answer, whole, and nobody writes a later one yet.
+                await self._bus.clear(conversation)
                 return AddTurn(await self._new_turn(conversation, number, ask, tokens))
 
             changed = await self._conversations.amend(conversation, decide)

@@ -212,6 +212,10 @@ class Bus(Protocol):
         """What the conversation's stream holds of an answer that is being written."""
         ...
 
+    async def clear(self, conversation: UUID) -> None:
+        """Drop what the stream holds: the ledger has it all. Whoever still watches is not disturbed."""
+        ...
+
     def watch(self, conversation: UUID) -> AsyncGenerator[Event | None]:
         """Everything in the conversation's stream and what is appended from now on; `None` when a second was quiet."""
         ...
