@@ -74,8 +74,9 @@ class LimitSettings(_Section):
     """What one person may ask for, prompts and expected answers together; 0 means no limit."""
     arena_share: float = Field(default=0.95, ge=0, le=1)
     """Share of what the replicas write at most that is let in; 0 means no limit."""
-    queue_s: float = Field(default=2.5, ge=0)
-    """Longest expected wait for a place; whoever would wait longer is refused. 0 means no limit."""
+    queue_s: float = Field(default=0.02, ge=0)
+    """Longest expected wait for a place; whoever would wait longer is refused. The default lets nobody wait, so that a
+    burst delays no answer that is let in; 0 means no limit."""
 
 
 class SamplingSettings(_Section):

@@ -126,8 +126,17 @@ def settings_for(
         for name, model in NAMES.items()
     ]
     stores = {"data_dir": folder, "database_url": database_url, "redis_url": redis_url, "redis_prefix": prefix}
+    # Here a crowd may wait for its places: nobody promises a first token.
+    limits = {"queue_s": 2.5, **sections.pop("limits", {})}
     return Settings.model_validate(
-        {"name": "Test arena", "stores": stores, "contestants": contestants, "log_level": "warning", **sections}
+        {
+            "name": "Test arena",
+            "stores": stores,
+            "contestants": contestants,
+            "log_level": "warning",
+            "limits": limits,
+            **sections,
+        }
     )
 
 

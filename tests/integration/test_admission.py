@@ -20,7 +20,7 @@ async def conversations_of(voter: Voter) -> int:
 
 async def test_one_who_asks_for_too_much_is_told_when_to_come_back(stage: Stage) -> None:
     async with (
-        stage.gateway(client_tokens_per_minute=240) as url,
+        stage.gateway(client_tokens_per_minute=240, queue_s=0.0, arena_share=0.0) as url,
         Voter(url) as voter,
         Voter(url) as other,
     ):

@@ -27,6 +27,7 @@ NOT_FOR_PAGES = {
     "contestant_not_found",
     "database_too_new",
     "error",
+    "engine_unreachable",
     "invalid_api_key",
     "model_not_found",
     "not_ready",

@@ -134,7 +134,7 @@ class Admission:
     """Of what the fleet writes at most by its own measure, the share that may be asked for in the long run."""
     arena_burst_s: float = 2.0
     """Seconds of that which may be asked for at once."""
-    queue_s: float = 5.0
+    queue_s: float = 0.02
     """Longest expected wait for a place at a replica."""
 
 

@@ -34,7 +34,7 @@ _SHOWN = ("contestant", "state", "detail", "url", "capacity", "active", "turns",
 _REFUSALS = {
     "client_limit": "You have asked for a lot lately; try again in a moment.",
     "arena_limit": "The arena is at its limit; try again in a moment.",
-    "busy": "Too many answers are waiting already; try again in a moment.",
+    "busy": "Every place is taken; try again in a moment.",
 }
 _draw = SystemRandom()
 
