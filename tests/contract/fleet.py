@@ -95,8 +95,8 @@ class Fleet:
     async def pass_s(self, seconds: float) -> None:
         """Let so much time pass over those who say nothing. Somebody else lives on: where all are silent, none dies."""
         somebody = self.executor("somebody")
-        for _ in range(2):
-            self.now_s += seconds / 2
+        for _ in range(4):
+            self.now_s += seconds / 4
             await somebody.beat(Beat())
 
     async def status(self) -> Mapping[str, ReplicaStatus]:

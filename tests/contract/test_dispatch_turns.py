@@ -273,9 +273,10 @@ async def test_a_beat_of_many_turns_is_quick(fleet: Fleet) -> None:
 async def test_what_the_dead_held_is_given_to_one_caller_only(fleet: Fleet) -> None:
     runner, taken = await started(fleet, 40)
     others = [await fleet.runner(f"other {number}", report("two")) for number in range(4)]
-    fleet.now_s += 1.4
-    for other in others:
-        await other.beat(Beat((report("two"),)))
+    for _ in range(2):
+        fleet.now_s += 0.7
+        for other in others:
+            await other.beat(Beat((report("two"),)))
     assert await others[0].reap() == []
     fleet.now_s += 0.2
     shares = await asyncio.gather(*(other.reap() for other in others for _ in range(3)))
@@ -333,6 +334,18 @@ async def test_nobody_dies_while_redis_stands_still(fleet: Fleet) -> None:
     assert {each.ref for each in await other.reap()} == set(refs)
     await runner.beat(Beat((report("one"),), held(*taken)))
     await fleet.assert_nothing_left()
+
+
+async def test_whoever_is_slow_to_come_back_to_a_restarted_redis_lives(fleet: Fleet) -> None:
+    runner, taken = await started(fleet, 3)
+    other = await fleet.runner("other", report("two"))
+    # It was away for a while, but for less than a life.
+    fleet.now_s += 1.2
+    await other.beat(Beat((report("two"),)))
+    fleet.now_s += 0.7
+    assert await other.reap() == []
+    await runner.beat(Beat((report("one"),), held(*taken)))
+    assert await fleet.turns() == {"one": 3, "two": 0}
 
 
 async def test_one_that_leaves_is_sent_nothing_and_what_it_holds_is_given_out(fleet: Fleet) -> None:

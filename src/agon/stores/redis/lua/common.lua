@@ -49,10 +49,11 @@ local function owner_and_job(turn)
   return string.match(turn, '^([^\n]*)\n(.*)$')
 end
 
--- Whether nobody lives who has ever lived. Not all die at once: Redis itself was away, or stood still.
+-- Whether everybody is dead or close to it. Not all fall silent at once: Redis itself was away, or stood still.
+local CLOSE_MS = 500
 local function stood_still(now)
   local latest = call('ZRANGE', prefix .. 'alive', 0, 0, 'REV', 'WITHSCORES')
-  return latest[1] and tonumber(latest[2]) <= now
+  return latest[1] and tonumber(latest[2]) <= now + CLOSE_MS
 end
 
 -- Gives everybody the time again in which to say that they live.
