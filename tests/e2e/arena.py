@@ -69,6 +69,15 @@ class Arena:
 
             assert wait_until(lambda: ready() >= models, 60), f"{ready()} models are ready, not {models}"
 
+    def await_failed(self, models: int) -> None:
+        """Wait until so many models are known to be down."""
+        with self.client() as client:
+
+            def failed() -> int:
+                return client.get("/arena/status").json()["contestants"]["failed"]
+
+            assert wait_until(lambda: failed() >= models, 60), f"{failed()} models are down, not {models}"
+
     def stop(self) -> None:
         end(self._up, [(signal.SIGTERM, STOP_TIMEOUT_S)])
 

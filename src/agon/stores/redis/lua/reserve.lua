@@ -22,13 +22,16 @@ local function calibration(contestant)
   return learned[contestant]
 end
 
--- Seconds a further turn is expected to wait for a place there, and how much one second of work takes off that.
+-- Seconds a further turn is expected to wait for a place there, and how much one second of work takes off that. Where
+-- there is no place it is not nothing, however fast the replica was until now.
+local LEAST_WAIT_S = 0.05
 local function expected_wait(id, contestant, added)
   local f = call('HMGET', key('replica', id), 'turns', 'capacity', 'tokens', 'foreign', 'rate')
   local turns, places = tonumber(f[1] or 0), tonumber(f[2] or 1)
   if turns < places then return 0, 1 end
   local part = (turns + 1 - places) / (turns + 1)
-  return (((f[3] or 0) + (f[4] or 0)) * calibration(contestant) / f[5] + (added[id] or 0)) * part, part
+  local work_s = ((f[3] or 0) + (f[4] or 0)) * calibration(contestant) / f[5] + (added[id] or 0)
+  return math.max(LEAST_WAIT_S, work_s * part), part
 end
 
 local added, added_n = {}, 0
