@@ -15,4 +15,4 @@ async def test_every_turn_ends_once_and_whole(tmp_path: Path) -> None:
         repeats = await storm(
             cluster, Plan(seed=1, repeats=len(kinds), battles=40, chats=8, programs=4, kinds=kinds), print
         )
-    assert all(repeat.live > 20 for repeat in repeats)
+    assert all(repeat.live > 10 for repeat in repeats)
