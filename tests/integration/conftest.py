@@ -40,7 +40,14 @@ async def narrow_stage(
     """An arena with small limits and a short deadline."""
     database_url = await make_database(postgres_url, migrated_template, "narrow")
     folder: Path = tmp_path_factory.mktemp("narrow")
-    limits = {"prompt_chars": 60, "turns": 2, "body_bytes": 2048, "answer_tokens": 32, "battle_deadline_s": 3.0}
+    limits = {
+        "prompt_chars": 60,
+        "turns": 2,
+        "body_bytes": 2048,
+        "answer_tokens": 32,
+        "battle_deadline_s": 3.0,
+        "queue_s": 0.02,
+    }
     async with open_stage(database_url, redis_url, folder, prefix="narrow", limits=limits) as stage:
         yield stage
 

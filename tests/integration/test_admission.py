@@ -47,7 +47,7 @@ async def test_one_who_asks_for_too_much_is_told_when_to_come_back(stage: Stage)
 
 async def test_a_burst_is_refused_before_anything_is_written_and_whoever_is_let_in_is_answered(stage: Stage) -> None:
     stage.script(rate_tokens_per_s=40.0, tokens=40)
-    async with stage.gateway(queue_s=0.3, arena_share=0.0) as url, Voter(url) as voter:
+    async with stage.gateway(queue_s=0.02, arena_share=0.0) as url, Voter(url) as voter:
         await voter.introduce()
         responses = await asyncio.gather(
             *(voter.http.post("/arena/battles", json={"prompt": "Why? " * 40}) for _ in range(80))

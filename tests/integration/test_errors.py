@@ -158,7 +158,7 @@ async def test_a_side_that_takes_too_long_loses_its_battle(narrow_stage: Stage) 
 
 @pytest.mark.slow
 async def test_a_crowd_is_told_when_to_come_back(narrow_stage: Stage) -> None:
-    """Sixteen places a contestant: when as many more wait, the next one is sent away."""
+    """Sixteen places a contestant: when they are taken, the next one is sent away."""
     await narrow_stage.reset()
     narrow_stage.script(rate_tokens_per_s=10.0, tokens=32)
     async with narrow_stage.person() as voter:
