@@ -38,7 +38,7 @@ class Growth:
 
     @property
     def is_flat(self) -> bool:
-        return self.fds <= FDS_PER_REPEAT and max(self.threads, self.tasks) <= 1 and self.used_mb <= MB_PER_REPEAT
+        return self.fds <= FDS_PER_REPEAT and max(self.threads, self.tasks) <= 0.5 and self.used_mb <= MB_PER_REPEAT
 
 
 def growths(repeats: Sequence[Repeat], least: int = 8) -> list[Growth]:

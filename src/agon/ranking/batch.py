@@ -9,9 +9,8 @@ from agon.ranking.bradley_terry import RatedGroup
 
 _CHORDS = 12
 _NEWTONS = 30
-_SETTLED = 1e-6
-"""Longest last step, in log-odds, of a round that settled. It is then about a thousandth of a point from its end, at
-most, and rounds lie tens of points apart."""
+_SETTLED = 1e-9
+"""Longest last step, in log-odds, of a round that settled."""
 _FARTHEST = 30.0
 _LONGEST = 2.0
 

@@ -20,7 +20,7 @@ _CHUNK = 1 << 15
 _SAMPLE = 1 << 16
 """Rows of the sample on which a large fit starts."""
 _MAX_STEPS = 60
-_NEAR = 1e-6
+_NEAR = 1e-7
 """Longest last step, in log-odds, of a fit that settled; one that runs away keeps making long ones."""
 _COLLINEAR = 1e-9
 _RUNAWAY = "Style alone tells winners from losers, so its weight has no limit."
@@ -263,7 +263,7 @@ def _climb(rows: _Rows, start: FloatArray, *, near: bool = False) -> _Point:
     """Newton's method, with the last H⁺ kept, and mended by what each step shows, for as long as steps gain tenfold.
 
     The result's information and meat are taken a last short step, under `_NEAR`, before the end: what that changes in
-    an error is a millionth of it. A start that is `near` is taken to be that step.
+    an error is a ten-millionth of it. A start that is `near` is taken to be that step.
     """
     limit = max(GRADIENT_LIMIT, 16 * np.finfo(np.float64).eps * 2.0 * len(rows) / max(rows.size, 1))
     point = _look(rows, start, information=True, meat=near)
