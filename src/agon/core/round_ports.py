@@ -219,8 +219,8 @@ class StandingsSource(Protocol):
         """Every question that has a score, in the bank's order."""
         ...
 
-    async def scored_rounds(self) -> Sequence[UUID]:
-        """Rounds with a merged score: those that have boards."""
+    async def scored_rounds(self) -> Mapping[UUID, int]:
+        """Rounds with a merged score, which are those that have boards, with the number of merged answers."""
         ...
 
 
