@@ -1,0 +1,1 @@
+"""Rounds: question banks in, ranked boards out."""
