@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid5
 
 from agon.core.scoring import MAX_SCORE, SCORE_UNIT
@@ -82,6 +84,8 @@ class RoundAnswer:
     score: float | None = None
     error: str | None = None
     """For the operator: why it failed, was parked or has no score."""
+    detail: Mapping[str, Any] | None = None
+    """What the scorer said beside the score: a judge's verdicts, for one."""
 
     @property
     def text(self) -> str:
