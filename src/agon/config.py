@@ -55,6 +55,14 @@ class StoreSettings(_Section):
     database_url: str = ""
     redis_url: str = ""
     redis_prefix: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9:_-]+$")] = "agon"
+    board_urls: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...] = ()
+    """Redis servers among which the boards of rounds are spread; by default the one Redis."""
+
+    @field_validator("board_urls", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """A variable holds several addresses with spaces between them."""
+        return value.split() if isinstance(value, str) else value
 
 
 class LimitSettings(_Section):
@@ -112,6 +120,21 @@ class EngineSettings(_Section):
     """Seconds that a runner which is told to leave lets answers go on; then other runners go on with them."""
     answer_seconds: float | None = Field(default=None, gt=0)
     """Time budget of one answer, at whose end it is cut, as at its token budget; by default 12 s on few cores."""
+
+
+class CacheSettings(_Section):
+    """What is kept of scores and of rounds' answers: one cache of each kind, in each process that needs it."""
+
+    entries: int = Field(default=500, ge=1, le=1_000_000)
+    """Values in memory, of each cache."""
+    mib: int = Field(default=16, ge=1, le=100_000)
+    """Memory of these, of each cache."""
+    redis_s: float = Field(default=3600.0, ge=1)
+    """Seconds that a value stays in Redis, at most; a random fifth of it less."""
+    known_keys: int = Field(default=1_000_000, ge=1_000, le=1_000_000_000)
+    """Values that the filter of known keys has room for at the start; it doubles when they are more."""
+    lease_s: float = Field(default=10.0, gt=0)
+    """Seconds that another process is waited for which makes the same value."""
 
 
 class ContestantSettings(_Section):
@@ -178,6 +201,7 @@ class Settings(_Section):
     sampling: SamplingSettings = SamplingSettings()
     board: BoardSettings = BoardSettings()
     engine: EngineSettings = EngineSettings()
+    cache: CacheSettings = CacheSettings()
     contestants: tuple[ContestantSettings, ...] = ()
 
     @model_validator(mode="after")
@@ -211,6 +235,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_DATABASE_URL": ("stores", "database_url"),
     "AGON_REDIS_URL": ("stores", "redis_url"),
     "AGON_REDIS_PREFIX": ("stores", "redis_prefix"),
+    "AGON_BOARD_URLS": ("stores", "board_urls"),
     "AGON_ANSWER_TOKENS": ("limits", "answer_tokens"),
     "AGON_MIN_BATTLES": ("board", "min_battles"),
     "AGON_FORFEIT": ("board", "forfeit"),

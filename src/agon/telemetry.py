@@ -175,6 +175,61 @@ class RunnerMetrics:
         self._replicas = replicas
 
 
+class CacheMetrics:
+    """Caches, by their names, for Prometheus."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        self.registry = registry
+        self.hits = Counter("arena_cache_hits", "Keys found", ["cache", "level"], registry=registry)
+        self.misses = Counter("arena_cache_misses", "Keys that no level has", ["cache"], registry=registry)
+        self.rejections = Counter(
+            "arena_cache_bloom_rejections", "Keys missed without asking a level", ["cache"], registry=registry
+        )
+        self.evictions = Counter("arena_cache_evictions", "Values that left memory", ["cache"], registry=registry)
+        self.entries = Gauge("arena_cache_entries", "Values in memory", ["cache"], registry=registry)
+        self.size_bytes = Gauge("arena_cache_bytes", "Memory of these values", ["cache"], registry=registry)
+        self.known = Gauge("arena_cache_bloom_keys", "Keys that the filter knows", ["cache"], registry=registry)
+        self.wrong = Gauge(
+            "arena_cache_bloom_wrong_ratio", "Share of unknown keys let through", ["cache"], registry=registry
+        )
+
+    def of(self, cache: str) -> "MeasuredCache":
+        return MeasuredCache(self, cache)
+
+
+class MeasuredCache:
+    """`CacheMeasures` of one cache."""
+
+    def __init__(self, metrics: CacheMetrics, cache: str) -> None:
+        self._hits = {level: metrics.hits.labels(cache, str(level)) for level in (1, 2, 3)}
+        self._misses = metrics.misses.labels(cache)
+        self._rejections = metrics.rejections.labels(cache)
+        self._evictions = metrics.evictions.labels(cache)
+        self._entries = metrics.entries.labels(cache)
+        self._bytes = metrics.size_bytes.labels(cache)
+        self._known = metrics.known.labels(cache)
+        self._wrong = metrics.wrong.labels(cache)
+
+    def found(self, level: int, keys: int) -> None:
+        self._hits[level].inc(keys)
+
+    def missed(self, keys: int) -> None:
+        self._misses.inc(keys)
+
+    def rejected(self, keys: int) -> None:
+        self._rejections.inc(keys)
+
+    def holds(self, *, entries: int, size_bytes: int, evicted: int) -> None:
+        self._entries.set(entries)
+        self._bytes.set(size_bytes)
+        if evicted:
+            self._evictions.inc(evicted)
+
+    def knows(self, *, keys: int, wrong: float) -> None:
+        self._known.set(keys)
+        self._wrong.set(wrong)
+
+
 def set_up_logs(level: str) -> None:
     """One line an event on standard error, with the time in UTC."""
     handler = logging.StreamHandler(sys.stderr)

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from tests.docs.markdown import ROOT
 
-from agon.telemetry import Metrics, RunnerMetrics
+from agon.telemetry import CacheMetrics, Metrics, RunnerMetrics
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
 KINDS = {"Counter", "Gauge", "Histogram", "Summary", "Info", "Enum"}
@@ -54,6 +54,7 @@ def test_the_names_are_those_that_are_sent() -> None:
     registry = CollectorRegistry()
     Metrics(registry)
     RunnerMetrics(registry)
+    CacheMetrics(registry)
     sent = set(re.findall(r"^# TYPE (\w+) (\w+)$", generate_latest(registry).decode(), re.MULTILINE))
     told = {(metric.name, metric.kind) for metric in documented(PAGE.read_text("utf-8"))}
     assert told <= sent

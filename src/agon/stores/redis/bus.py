@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 from uuid import UUID
@@ -96,12 +96,19 @@ class RedisBus:
                     log.warning("skipped a request to stop that cannot be read: %.200s", message)
 
 
-async def subscription(client: Client, channel: str, quiet_s: float = 15.0) -> AsyncGenerator[str | None]:
-    """Messages of a channel for ever; `None` when quiet, and after each connection, since some may have been missed."""
+async def subscription(
+    client: Client, channel: str, quiet_s: float = 15.0, connected: Callable[[], None] | None = None
+) -> AsyncGenerator[str | None]:
+    """Messages of a channel for ever; `None` when quiet, and after each connection, since some may have been missed.
+
+    `connected` is called before the `None` of a connection, for those who must tell it from silence.
+    """
     while True:
         pubsub: Any = cast("Any", client).pubsub(ignore_subscribe_messages=True)
         try:
             await pubsub.subscribe(channel)
+            if connected is not None:
+                connected()
             yield None
             while True:
                 message = await pubsub.get_message(timeout=quiet_s)

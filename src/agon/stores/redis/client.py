@@ -76,6 +76,17 @@ class Keys:
     def wake(self, watcher: str) -> str:
         return f"{self.prefix}:wake:{watcher}"
 
+    def cached(self, cache: str, part: str) -> str:
+        return f"{self.prefix}:cache:{cache}:{part}"
+
+    def made(self, cache: str) -> str:
+        """The channel that says what a cache has from now on."""
+        return f"{self.prefix}:cache:{cache}:made"
+
+    def making(self, cache: str, key: str) -> str:
+        """The lease of whoever makes a value."""
+        return f"{self.prefix}:cache:{cache}:making:{key}"
+
     @property
     def stops(self) -> str:
         return f"{self.prefix}:stops"

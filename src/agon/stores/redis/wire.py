@@ -42,11 +42,13 @@ class Wire:
     """Connects at the first call, and again after a loss.
 
     When no reply comes for `timeout_s` although some are owed, the server counts as dead and everybody waiting is told.
+    Replies are text, or bytes where `binary` is set.
     """
 
-    def __init__(self, url: str, *, timeout_s: float = 3.0) -> None:
+    def __init__(self, url: str, *, timeout_s: float = 3.0, binary: bool = False) -> None:
         self._url = url
         self._timeout_s = timeout_s
+        self._binary = binary
         self._link: _Link | None = None
         self._connecting: asyncio.Task[_Link] | None = None
 
@@ -104,7 +106,7 @@ class Wire:
 
     async def _open(self) -> "_Link":
         loop = asyncio.get_running_loop()
-        link = _Link(loop, self._timeout_s)
+        link = _Link(loop, self._timeout_s, binary=self._binary)
         options: dict[str, Any] = cast("dict[str, Any]", parse_url(self._url))
         kind = options.get("connection_class")
         try:
@@ -149,11 +151,14 @@ def _greeting(options: dict[str, Any]) -> list[tuple[Word, ...]]:
 class _Link(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, timeout_s: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, timeout_s: float, *, binary: bool) -> None:
         self._loop = loop
         self._timeout_s = timeout_s
         self._reader = hiredis.Reader(
-            protocolError=BrokenError, replyError=RefusedError, encoding="utf-8", errors="replace"
+            protocolError=BrokenError,
+            replyError=RefusedError,
+            encoding=None if binary else "utf-8",
+            errors="replace",
         )
         self._owed: deque[asyncio.Future[Any]] = deque()
         self._unsent: list[bytes] = []
