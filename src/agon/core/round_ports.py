@@ -54,8 +54,8 @@ class RoundLedger(Protocol):
         """Newest first."""
         ...
 
-    async def questions(self, round_id: UUID) -> Sequence[Question]:
-        """In the order of the bank."""
+    async def questions(self, round_id: UUID, *, skip: int = 0, limit: int | None = None) -> Sequence[Question]:
+        """In the order of the bank; those that came with an answer behind it. Raises `NotFound`."""
         ...
 
     async def add_contestant(self, round_id: UUID, contestant: RoundContestant) -> Round:
@@ -109,7 +109,10 @@ class PendingAnswer:
 
 class GenerationLedger(Protocol):
     async def claim(self, holder: str, places: Mapping[str, int], lease_s: float) -> Sequence[PendingAnswer]:
-        """Take on pending answers that nobody holds, oldest first, at most so many of each contestant."""
+        """Take on pending answers that nobody holds, oldest first.
+
+        No more of a contestant than fill its places, whoever holds those that are held already.
+        """
         ...
 
     async def renew(self, holder: str, lease_s: float) -> None:
@@ -120,16 +123,23 @@ class GenerationLedger(Protocol):
         """Hold nothing any more."""
         ...
 
+    async def put_back(self, number: int, pause_s: float) -> None:
+        """Hold this one no longer; it may be taken on again after the pause."""
+        ...
+
     async def wanted(self) -> Mapping[str, int]:
         """Pending answers that nobody holds, by contestant."""
         ...
 
-    async def made(self, number: int, texts: Sequence[str], *, request_key: bytes) -> bool:
-        """Write an answer, once; False if it was there or is no longer pending."""
+    async def made(self, number: int, texts: Sequence[str], *, request_key: bytes | None) -> bool:
+        """Write an answer, once; False if it was there or is no longer pending.
+
+        Without a key it serves no other request: the same one might be answered otherwise.
+        """
         ...
 
     async def failed(self, number: int, error: str, *, final: bool) -> None:
-        """Count a failure; a final one ends the answer, any other leaves it to be taken on again."""
+        """Count a failure; a final one ends the answer, any other leaves it to be taken on again after a while."""
         ...
 
 
