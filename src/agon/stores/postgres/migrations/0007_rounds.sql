@@ -63,7 +63,9 @@ create table round_answers (
     check ((stage = 'scored') = (score is not null)),
     check (stage in ('pending', 'failed') or texts is not null)
 );
-create index round_answers_pending on round_answers (number) where stage = 'pending';
+create index round_answers_pending on round_answers (contestant, number) where stage = 'pending';
+create index round_answers_held on round_answers (leased_by, contestant)
+    where stage = 'pending' and leased_by is not null;
 create index round_answers_answered on round_answers (number) where stage = 'answered';
 create index round_answers_unmerged on round_answers (number) where stage = 'scored' and not merged;
 create index round_answers_parked on round_answers (round, number) where stage in ('parked', 'failed');
