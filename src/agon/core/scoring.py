@@ -88,6 +88,15 @@ class Scorer(Protocol):
     async def close(self) -> None: ...
 
 
+class Scorers(Protocol):
+    async def named(self, name: str) -> Scorer:
+        """The one scorer of that name in this process, warm and ready.
+
+        Raises `NotFound` (`scorer_unknown`), `InvalidInput` where a plug-in is broken, `Unavailable`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a contestant said when it was asked outside of any conversation."""
