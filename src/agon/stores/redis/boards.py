@@ -4,16 +4,15 @@ A page that somebody asked for is wanted for a minute; while it is wanted, whoev
 expiring. So a page that is there is no older than its keeper allows, and one that nobody looks at costs nothing.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import aclosing
 from typing import Any
 
 from agon.core.board import Board, History, Matrix, Page, PageKind, Published, View
-from agon.core.errors import Unavailable
 from agon.stores.redis.bus import subscription
 from agon.stores.redis.client import Keys, connect, translated
 from agon.stores.redis.codec import decode_board, decode_history, decode_matrix, encode_published
+from agon.stores.redis.feeds import Feeds
 
 # Two workers may publish at once; the one that has seen fewer votes loses.
 _PUBLISH = """
@@ -36,21 +35,6 @@ return redis.call('ZRANGE', KEYS[1], 0, -1)
 _WANTED_S = 60
 _UNWANTED_S = 20
 """How long a page stays that nobody keeps; longer than a worker takes to start again."""
-_QUIET_S = 15.0
-
-
-class _Feed:
-    """The newest state of one board, for all who watch it in this process."""
-
-    def __init__(self) -> None:
-        self.latest: Board | None = None
-        self.changed = asyncio.Event()
-        self.watchers = 0
-
-    def put(self, board: Board) -> None:
-        self.latest = board
-        self.changed.set()
-        self.changed = asyncio.Event()
 
 
 class RedisBoards:
@@ -60,14 +44,10 @@ class RedisBoards:
         self._client = connect(url)
         self._blocking = connect(url, blocking=True)
         self._keys = Keys(prefix)
-        self._feeds: dict[str, _Feed] = {}
-        self._filling: asyncio.Task[None] | None = None
+        self._feeds = Feeds(self._blocking, self._keys.boards, self._read)
 
     async def close(self) -> None:
-        if self._filling is not None:
-            self._filling.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._filling
+        await self._feeds.close()
         await self._client.aclose()
         await self._blocking.aclose()
 
@@ -94,26 +74,9 @@ class RedisBoards:
         return None if text is None else decode_history(text)
 
     async def boards(self, view: View) -> AsyncIterator[Board]:
-        key = Page(PageKind.BOARD, view).key
-        feed = self._feeds.setdefault(key, _Feed())
-        feed.watchers += 1
-        if self._filling is None:
-            self._filling = asyncio.create_task(self._fill())
-        try:
-            if feed.latest is None:
-                await self._read(key, feed)
-            while True:
-                changed = feed.changed
-                if feed.latest is not None:
-                    yield feed.latest
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_QUIET_S):
-                        await changed.wait()
-        finally:
-            feed.watchers -= 1
-            # Nobody follows it from here on, so what it holds would grow old.
-            if not feed.watchers and self._feeds.get(key) is feed:
-                del self._feeds[key]
+        async with aclosing(self._feeds.follow(Page(PageKind.BOARD, view).key)) as boards:
+            async for board in boards:
+                yield board
 
     async def want(self, page: Page) -> None:
         client: Any = self._client
@@ -140,15 +103,5 @@ class RedisBoards:
             text: str | None = await client.hget(self._keys.board(page.key), "page")
         return text
 
-    async def _fill(self) -> None:
-        async for changed in subscription(self._blocking, self._keys.boards):
-            # After a silence or a new connection anything may have changed unheard.
-            for key in list(self._feeds) if changed is None else [changed]:
-                if (feed := self._feeds.get(key)) is not None:
-                    with suppress(Unavailable):
-                        await self._read(key, feed)
-
-    async def _read(self, key: str, feed: _Feed) -> None:
-        board = await self.board(Page.of_key(key).view)
-        if board is not None and board != feed.latest:
-            feed.put(board)
+    async def _read(self, key: str) -> Board | None:
+        return await self.board(Page.of_key(key).view)

@@ -68,6 +68,14 @@ class Keys:
         """The channel that says which page has changed."""
         return f"{self.prefix}:boards"
 
+    def round_board(self, tag: str, round_id: UUID, part: str) -> str:
+        return f"{self.prefix}:{tag}:round:{round_id}:{part}"
+
+    @property
+    def round_boards(self) -> str:
+        """The channel that says which round's board has changed."""
+        return f"{self.prefix}:round-boards"
+
     @property
     def wanted(self) -> str:
         """Pages by when they will no longer be wanted; also the channel that says that one is missing."""
