@@ -137,6 +137,15 @@ class CacheSettings(_Section):
     """Seconds that another process is waited for which makes the same value."""
 
 
+class RoundSettings(_Section):
+    """How rounds are run."""
+
+    share: float = Field(default=0.5, gt=0, le=1)
+    """Share of each model's places that answers of rounds may take, one in any case; the others are people's."""
+    lease_s: float = Field(default=20.0, ge=1)
+    """Seconds after which what a worker had in hand is taken on by others, if it says nothing more."""
+
+
 class ContestantSettings(_Section):
     """One model. With `url` it is an OpenAI-compatible server, with `weights` it runs inside the runner."""
 
@@ -202,6 +211,7 @@ class Settings(_Section):
     board: BoardSettings = BoardSettings()
     engine: EngineSettings = EngineSettings()
     cache: CacheSettings = CacheSettings()
+    rounds: RoundSettings = RoundSettings()
     contestants: tuple[ContestantSettings, ...] = ()
 
     @model_validator(mode="after")
@@ -237,6 +247,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_REDIS_PREFIX": ("stores", "redis_prefix"),
     "AGON_BOARD_URLS": ("stores", "board_urls"),
     "AGON_ANSWER_TOKENS": ("limits", "answer_tokens"),
+    "AGON_ROUNDS_SHARE": ("rounds", "share"),
     "AGON_MIN_BATTLES": ("board", "min_battles"),
     "AGON_FORFEIT": ("board", "forfeit"),
 }

@@ -110,7 +110,7 @@ async def test_two_who_claim_at_once_never_get_the_same_nor_too_many(asked: Aske
 
 async def test_a_lease_that_is_over_lets_others_go_on(asked: Asked) -> None:
     [mine] = await asked.ledger.claim("one", {asked.x: 1}, 0.05)
-    await asked.ledger.renew("one", 0.05)
+    await asked.ledger.renew("one", [mine.number], 0.05)
     await asyncio.sleep(0.1)
     [theirs] = await asked.ledger.claim("two", {asked.x: 1}, LONG_S)
     assert theirs.number == mine.number
@@ -121,10 +121,12 @@ async def test_a_lease_that_is_over_lets_others_go_on(asked: Asked) -> None:
 
 
 async def test_a_renewed_lease_keeps_others_off(asked: Asked) -> None:
-    await asked.ledger.claim("one", {asked.x: 1}, 0.05)
-    await asked.ledger.renew("one", LONG_S)
+    mine, forgotten = await asked.ledger.claim("one", {asked.x: 2}, 0.05)
+    await asked.ledger.renew("one", [mine.number], LONG_S)
+    await asked.ledger.renew("two", [forgotten.number], LONG_S)
     await asyncio.sleep(0.1)
-    assert await asked.ledger.claim("two", {asked.x: 1}, LONG_S) == []
+    [theirs] = await asked.ledger.claim("two", {asked.x: 2}, LONG_S)
+    assert theirs.number == forgotten.number
 
 
 async def test_who_lets_go_holds_nothing(asked: Asked) -> None:

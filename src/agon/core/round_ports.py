@@ -115,8 +115,8 @@ class GenerationLedger(Protocol):
         """
         ...
 
-    async def renew(self, holder: str, lease_s: float) -> None:
-        """Go on holding everything that this holder has taken on."""
+    async def renew(self, holder: str, numbers: Sequence[int], lease_s: float) -> None:
+        """Go on holding these of all that this holder has taken on."""
         ...
 
     async def let_go(self, holder: str) -> None:

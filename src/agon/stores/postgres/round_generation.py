@@ -23,8 +23,8 @@ class PostgresGeneration:
             rows = await connection.fetch(sql("claim_answers"), holder, [*places], [*places.values()], lease_s)
         return sorted(map(_pending, rows), key=lambda pending: pending.number)
 
-    async def renew(self, holder: str, lease_s: float) -> None:
-        await self._database.row("renew_claims", holder, lease_s)
+    async def renew(self, holder: str, numbers: Sequence[int], lease_s: float) -> None:
+        await self._database.row("renew_claims", holder, [*numbers], lease_s)
 
     async def let_go(self, holder: str) -> None:
         await self._database.row("let_claims_go", holder)

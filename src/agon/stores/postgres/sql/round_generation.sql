@@ -26,7 +26,8 @@ returning a.number, a.round, a.contestant, a.failures, q.question, q.turns, q.ca
 
 -- name: renew_claims
 -- Goes on holding what is held.
-update round_answers set leased_until = now() + make_interval(secs => $2) where stage = 'pending' and leased_by = $1;
+update round_answers set leased_until = now() + make_interval(secs => $3)
+where stage = 'pending' and leased_by = $1 and number = any($2::bigint[]);
 
 -- name: let_claims_go
 -- Holds nothing any more.
