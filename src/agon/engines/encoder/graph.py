@@ -1,43 +1,26 @@
 """The encoder and a head as one ONNX graph, written node by node.
 
-One pass takes prompt and answer together. Each part's tokens are averaged by themselves, and the head reads both
-averages, their product, their difference, and features of the texts.
+One pass takes prompt and answer together. Each part's tokens are averaged by themselves, and the head reads the
+answer's average, its product with the prompt's, and features of the texts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from agon.engines.encoder.weights import Tensors
+from agon.scoring.reward.head import HIDDEN, Head
 
 OPSET: Final = 20
 _IR_VERSION: Final = 10
-HIDDEN: Final = 384
 HEADS: Final = 12
 LAYERS: Final = 6
 _EPSILON: Final = 1e-12
 _MASKED: Final = -1e4
 """Added to the attention to padding: below any real logit, and still a number in half precision."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What turns averages and features into a score."""
-
-    weights: NDArray[np.float32]
-    """For prompt, answer, product and difference (`HIDDEN` each), then the features; see `Head.parts`."""
-    bias: float = 0.0
-
-    @property
-    def features(self) -> int:
-        return len(self.weights) - self.parts * HIDDEN
-
-    parts = 4
 
 
 class _Writer:
@@ -72,6 +55,20 @@ class _Writer:
         return self.node("LayerNormalization", inputs, f"{weights}.out", axis=-1, epsilon=_EPSILON)
 
 
+ANSWER: Final = "answer"
+PAIR: Final = "pair"
+
+
+def with_vectors(graph: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with two more outputs, from which heads are trained: the `answer`, and its `pair` product."""
+    wider = onnx.ModelProto()
+    wider.CopyFrom(graph)
+    wider.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", HIDDEN]) for name in (ANSWER, PAIR)
+    )
+    return wider
+
+
 def reward_graph(tensors: Tensors, head: Head) -> onnx.ModelProto:
     """Return the model: tokens (and features, where the head has any) in, `score` out."""
     writer = _Writer(tensors)
@@ -85,8 +82,8 @@ def reward_graph(tensors: Tensors, head: Head) -> onnx.ModelProto:
         helper.make_tensor_value_info(name, TensorProto.INT64, [batch, tokens])
         for name in ("input_ids", "attention_mask", "token_type_ids")
     ]
-    if head.features:
-        inputs.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, [batch, head.features]))
+    if head.scales:
+        inputs.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, [batch, len(head.scales)]))
     score = helper.make_tensor_value_info("score", TensorProto.FLOAT, [batch])
     graph = helper.make_graph(writer.nodes, "reward", inputs, [score], list(writer.constants.values()))
     return helper.make_model(
@@ -158,15 +155,16 @@ def _averages(writer: _Writer, hidden: str) -> tuple[str, str]:
         flat = writer.node("Reshape", [total, writer.shape(-1, HIDDEN)], f"{name}.flat")
         return writer.node("LpNormalization", [flat], name, axis=-1, p=2)
 
-    return average(in_prompt, "prompt"), average(in_answer, "answer")
+    return average(in_prompt, "prompt"), average(in_answer, ANSWER)
 
 
 def _head(writer: _Writer, hidden: str, head: Head) -> None:
     prompt, answer = _averages(writer, hidden)
-    product = writer.node("Mul", [prompt, answer], "pair.product")
-    difference = writer.node("Sub", [prompt, answer], "pair.difference")
-    parts = [prompt, answer, product, difference, *(["features"] if head.features else [])]
+    product = writer.node("Mul", [prompt, answer], PAIR)
+    weights = [head.answer_weights, head.product_weights, head.feature_weights]
+    parts = [answer, product, *(["features"] if head.scales else [])]
     joined = writer.node("Concat", parts, "head.input", axis=1)
-    weighed = writer.node("MatMul", [joined, writer.constant("head.weight", head.weights[:, None])], "head.product")
+    column = writer.constant("head.weight", np.concatenate(weights)[:, None])
+    weighed = writer.node("MatMul", [joined, column], "head.product")
     biased = writer.node("Add", [weighed, writer.constant("head.bias", head.bias)], "head.out")
     writer.node("Reshape", [biased, writer.shape(-1)], "score")

@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agon.core.scoring import Sample
-from agon.scoring.reward.features import features
+from agon.scoring.reward.features import features, polarity, shortened
+from agon.scoring.reward.scales import standardised
 from agon.scoring.reward.spec import RewardSpec
-
-CLIP: Final = 4.0
-"""Bound on a standardised feature, so that no odd text gets a score from one number alone."""
-MAX_CHARACTERS: Final = 20_000
-"""What is read of a text: far more than the tokens can hold. Longer texts lose their middle here already."""
 
 
 class Tokeniser(Protocol):
@@ -29,6 +25,16 @@ class Tokeniser(Protocol):
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokens of each text, without special ones."""
         ...
+
+
+class Limits(Protocol):
+    """How long sequences may be; a `RewardSpec` says it."""
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    @property
+    def prompt_tokens(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,6 @@ class Batch:
         return inputs
 
 
-def shortened(text: str) -> str:
-    """Return the text without the middle part that nobody would read."""
-    half = MAX_CHARACTERS // 2
-    return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} {text[-half:]}"
-
-
 def cut(ids: Sequence[int], room: int) -> list[int]:
     """Return head and tail of a sequence that is longer than its room: both ends say much of an answer."""
     if len(ids) <= room:
@@ -75,30 +75,29 @@ def cut(ids: Sequence[int], room: int) -> list[int]:
     return [*ids[:head], *ids[len(ids) - (room - head) :]]
 
 
-def join(prompt: Sequence[int], answer: Sequence[int], spec: RewardSpec, tokens: Tokeniser) -> Encoded:
-    """Return the sequence of one sample. A short prompt leaves its room to the answer, and the other way round."""
-    room = spec.max_tokens - 3
-    for_prompt = max(spec.prompt_tokens - 2, room - len(answer))
+def join(prompt: Sequence[int], answer: Sequence[int], limits: Limits, tokens: Tokeniser) -> Encoded:
+    """Return the sequence of one sample. A short answer leaves its room to the prompt, and the other way round."""
+    room = limits.max_tokens - 3
+    for_prompt = max(limits.prompt_tokens - 2, room - len(answer))
     first = [tokens.start, *cut(prompt, for_prompt), tokens.separator]
-    second = [*cut(answer, spec.max_tokens - len(first) - 1), tokens.separator]
+    second = [*cut(answer, limits.max_tokens - len(first) - 1), tokens.separator]
     return Encoded(first + second, [0] * len(first) + [1] * len(second))
 
 
-def encode_each(spec: RewardSpec, tokens: Tokeniser, samples: Sequence[Sample]) -> list[Encoded]:
+def encode_each(limits: Limits, tokens: Tokeniser, samples: Sequence[Sample]) -> list[Encoded]:
     """Return the unpadded sequences, so that a runtime can put those of similar length together."""
     prompts = tokens.ids([shortened(sample.prompt) for sample in samples])
     answers = tokens.ids([shortened(sample.answer) for sample in samples])
-    return [join(prompt, answer, spec, tokens) for prompt, answer in zip(prompts, answers, strict=True)]
+    return [join(prompt, answer, limits, tokens) for prompt, answer in zip(prompts, answers, strict=True)]
 
 
 def feature_rows(spec: RewardSpec, samples: Sequence[Sample]) -> NDArray[np.float32]:
-    """Return standardised features as the graph takes them, one row a sample."""
-    if not spec.features:
-        return np.zeros((len(samples), 0), np.float32)
-    raw = np.stack([features(shortened(sample.prompt), shortened(sample.answer)) for sample in samples])
-    centre = np.array([each.centre for each in spec.features])
-    scale = np.array([each.scale for each in spec.features])
-    return np.clip((raw - centre) / scale, -CLIP, CLIP).astype(np.float32)
+    """Return standardised features, one row a sample."""
+    if not spec.features or not samples:
+        return np.zeros((len(samples), len(spec.features)), np.float32)
+    raw = np.stack([features(sample.prompt, sample.answer) for sample in samples])
+    signs = np.array([polarity(sample.prompt) for sample in samples], np.float64)
+    return standardised(raw, spec.features, signs).astype(np.float32)
 
 
 def pad(sequences: Sequence[Encoded], rows: NDArray[np.float32], *, to: int | None = None) -> Batch:

@@ -1,6 +1,5 @@
 """What `reward.json` says of a model: how texts become numbers, and how good the model was found to be."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,20 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from agon.core.errors import InvalidInput, NotFound
+from agon.scoring.reward.features import FEATURE_NAMES, FEATURES_VERSION
+from agon.scoring.reward.scales import FeatureScale
 
 FORMAT: Final = 1
 SPEC_FILE: Final = "reward.json"
 GRAPH_FILE: Final = "model.onnx"
 VOCABULARY_FILE: Final = "vocab.txt"
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureScale:
-    """How one feature becomes an input of the graph: (value - centre) / scale, kept within ±`CLIP`."""
-
-    name: str
-    centre: float
-    scale: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +26,7 @@ class RewardSpec:
     """What the prompt may take of them, special tokens included."""
     features: Sequence[FeatureScale]
     temperature: float
-    """P(a beats b) = sigmoid((s_a - s_b) / temperature)."""
+    """What the raw scores were divided by. It is in the graph already: P(a beats b) = sigmoid(s_a - s_b)."""
     encoder: str
     """SHA-256 of the encoder's weights."""
     seed: int
@@ -63,20 +55,25 @@ def parse_spec(data: Any, where: str) -> RewardSpec:
             raise InvalidInput(
                 f"{where} has format {data['format']}; this Agon reads format {FORMAT}.", code="bad_reward_model"
             )
+        if data["features_version"] != FEATURES_VERSION:
+            raise InvalidInput(f"{where} was made for other features: build it again.", code="bad_reward_model")
         fields = {name: data[name] for name in RewardSpec.__dataclass_fields__ if name != "features"}
-        return RewardSpec(**fields, features=tuple(FeatureScale(**each) for each in data["features"]))
+        spec = RewardSpec(**fields, features=tuple(FeatureScale(**each) for each in data["features"]))
     except (KeyError, TypeError) as error:
         raise InvalidInput(f"{where} does not describe a reward model: {error}.", code="bad_reward_model") from None
+    if tuple(each.name for each in spec.features) not in {(), FEATURE_NAMES}:
+        raise InvalidInput(f"{where} wants other features than this Agon has.", code="bad_reward_model")
+    return spec
 
 
 def spec_text(spec: RewardSpec) -> str:
     """Return the JSON text of `reward.json`, the same bytes for the same spec."""
-    return json.dumps({"format": FORMAT, **asdict(spec)}, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-
-
-def revision_of(graph: bytes, vocabulary: bytes, recipe: Mapping[str, Any]) -> str:
-    """Return the digest of a graph, its vocabulary and the recipe by which texts become its inputs."""
-    digest = hashlib.sha256()
-    for part in (graph, vocabulary, json.dumps(recipe, sort_keys=True).encode()):
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()[:16]
+    return (
+        json.dumps(
+            {"format": FORMAT, "features_version": FEATURES_VERSION, **asdict(spec)},
+            ensure_ascii=False,
+            indent=1,
+            sort_keys=True,
+        )
+        + "\n"
+    )
