@@ -143,7 +143,7 @@ class Asking:
             return await self._heard(told, job.ref)
         except EngineError as error:
             if is_backpressure(error):
-                raise Unavailable(f"{contestant} has too much to do.", code="busy") from error
+                raise Unavailable(f"{contestant} has too much to do.") from error
             raise
         finally:
             told.close()
