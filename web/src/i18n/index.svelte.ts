@@ -42,7 +42,8 @@ export function t(key: Key, values: Record<string, string | number> = {}): strin
 }
 
 export function formatNumber(value: number, digits = 0): string {
-  return value.toLocaleString(language.tag, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const sign = value < 0 && Number(value.toFixed(digits)) !== 0 ? '−' : ''
+  return sign + Math.abs(value).toLocaleString(language.tag, { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
 export function formatTime(iso: string): string {

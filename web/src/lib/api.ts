@@ -8,6 +8,7 @@ import type {
   ConversationPage,
   PromptBody,
   RegenerateBody,
+  Rounds,
   Side,
   SideBySideBody,
   Status,
@@ -33,6 +34,12 @@ export function getHistory(limit: number, before: string | null): Promise<Conver
   const query = new URLSearchParams({ limit: String(limit) })
   if (before !== null) query.set('before', before)
   return call(`/arena/battles?${query}`)
+}
+
+export function getRounds(limit: number, before: string | null): Promise<Rounds> {
+  const query = new URLSearchParams({ limit: String(limit) })
+  if (before !== null) query.set('before', before)
+  return call(`/arena/rounds?${query}`)
 }
 
 /** What opens a conversation: an anonymous pair, two named models, or one. */

@@ -2,7 +2,7 @@
 
 import { withQuery } from './view'
 
-export const SCREENS = ['battle', 'side-by-side', 'chat', 'leaderboard', 'history'] as const
+export const SCREENS = ['battle', 'side-by-side', 'chat', 'leaderboard', 'rounds', 'history'] as const
 export type Screen = (typeof SCREENS)[number]
 
 export interface Route {

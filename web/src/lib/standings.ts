@@ -1,5 +1,5 @@
 /** Order and change of a board's rows. Pure. */
-import type { BoardRow } from './types'
+import type { BoardRow, RatedRow } from './types'
 
 export type Column = 'rank' | 'model' | 'rating' | 'battles' | 'win_rate' | 'forfeits' | 'ttft_median_ms'
 export interface Sorting {
@@ -35,13 +35,13 @@ function byRating(x: BoardRow, y: BoardRow): number {
 }
 
 /** Rows that have at least a limit, from the top: where the votes leave a side open, the known limit stands for it. */
-export function byHeight(rows: readonly BoardRow[]): BoardRow[] {
-  const height = (row: BoardRow): number => row.rating ?? row.low ?? row.high ?? -Infinity
+export function byHeight<Row extends RatedRow>(rows: readonly Row[]): Row[] {
+  const height = (row: Row): number => row.rating ?? row.low ?? row.high ?? -Infinity
   return rows.filter((row) => height(row) > -Infinity).sort((x, y) => height(y) - height(x))
 }
 
 /** The ends of an axis that holds every limit, with some air. */
-export function reach(rows: readonly BoardRow[]): [number, number] {
+export function reach(rows: readonly RatedRow[]): [number, number] {
   const known = rows.flatMap((row) => [row.low, row.rating, row.high].filter((value) => value !== null))
   const [least, most] = [Math.min(...known), Math.max(...known)]
   const air = Math.max(10, (most - least) * 0.04)
