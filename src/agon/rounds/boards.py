@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -20,6 +19,8 @@ _REST_S = 0.25
 """How long a board stands at least before it is made anew."""
 _REST_PER_WORK = 4
 """A board that takes long to make is made so much more seldom: while a round runs it uses a fifth of a processor."""
+_AWAY_S = 2.0
+"""How long nothing is made for a server that was away."""
 _PAGES = 32
 
 
@@ -38,6 +39,7 @@ class RoundBoard:
         self._now = now
         self._rest_until: dict[UUID, float] = {}
         self._soon: dict[UUID, asyncio.Task[None]] = {}
+        self._away_until: dict[UUID, float] = {}
 
     async def publish(self, round_id: UUID) -> None:
         """The round's scores have changed: make its board now, or in a moment if it was made just now."""
@@ -72,27 +74,34 @@ class RoundBoard:
         """Make the boards that are lost or that lag behind the ledger, and say how many there were."""
         merged = await self._source.scored_rounds()
         there = await self._boards.there(tuple(merged))
-        due = [each for each, count in merged.items() if there.get(each, -1) < count and each not in self._soon]
-        for round_id in due:
-            await self.make(round_id)
-        return len(due)
+        now = asyncio.get_running_loop().time()
+        waiting = {*self._soon, *(each for each, until in self._away_until.items() if until > now)}
+        due = [each for each, count in merged.items() if there.get(each, -1) < count and each not in waiting]
+        return sum([await self._made(each) for each in due])
 
     async def close(self) -> None:
         """Make what is due at once."""
         due, self._soon = self._soon, {}
         for round_id, task in due.items():
             task.cancel()
-            with suppress(Unavailable):  # The next worker finds it.
-                await self.make(round_id)
+            await self._made(round_id)
 
     async def _make_soon(self, round_id: UUID, wait_s: float) -> None:
         await asyncio.sleep(wait_s)
         # From here on what is scored is due anew.
         self._soon.pop(round_id, None)
+        await self._made(round_id)
+
+    async def _made(self, round_id: UUID) -> bool:
+        """Make the board, unless the server that has it is away: the others' boards do not wait for that."""
         try:
             await self.make(round_id)
         except Unavailable as error:
             log.warning("the board of round %s waits: %s", round_id, error.message)
+            self._away_until[round_id] = asyncio.get_running_loop().time() + _AWAY_S
+            return False
+        self._away_until.pop(round_id, None)
+        return True
 
 
 class RoundBoardReader:
@@ -117,10 +126,9 @@ class RoundBoardReader:
             raise Unavailable("This board is just being made; ask again soon.", code="board_not_made")
         return standings(of, (), progress, made_at=None)
 
-    async def changes(self, round_id: UUID) -> AsyncGenerator[None]:
+    def changes(self, round_id: UUID) -> AsyncIterator[None]:
         """At once, each time the board changes, and now and then without a change."""
-        async for _ in self._boards.changes(round_id):
-            yield
+        return self._boards.changes(round_id)
 
     def _parsed(self, round_id: UUID, page: str) -> Standings:
         known = self._pages.get(round_id)
