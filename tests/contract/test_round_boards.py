@@ -1,4 +1,4 @@
-"""The contract of `RoundBoards`, on one Valkey, on two, and on one in cluster mode."""
+"""The contract of `RoundBoards`, on one Valkey, on two, and on a cluster."""
 
 import asyncio
 import random
@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,7 +16,7 @@ import pytest
 from agon.core.errors import Unavailable
 from agon.core.slots import server_of, slot_of
 from agon.embedded.binaries import valkey_server
-from agon.embedded.process import Launch, end, spawn
+from agon.embedded.process import Child, Launch, end, spawn
 from agon.embedded.valkey import ValkeyServer
 from agon.stores.redis.client import connect
 from agon.stores.redis.rounds import RedisRoundBoards
@@ -76,7 +77,9 @@ async def test_values_are_absolute_and_whoever_left_is_gone(boards: RedisRoundBo
     assert await boards.there([at]) == {at: 13}
 
 
-async def test_a_later_version_wins_whoever_comes_first(boards: RedisRoundBoards) -> None:
+async def test_a_later_version_wins_whoever_comes_first(
+    boards: RedisRoundBoards, redis_url: str, key_prefix: str
+) -> None:
     at, versions = uuid4(), [3, 10, 7, 100, 9, 100]
     random.shuffle(versions)
     await asyncio.gather(
@@ -88,6 +91,7 @@ async def test_a_later_version_wins_whoever_comes_first(boards: RedisRoundBoards
     assert not await boards.publish(at, MEANS, "old", 99)
     assert await boards.publish(at, MEANS, "again", 100), "the same count may be shown anew"
     assert await boards.page(at) == "again"
+    assert len(await keys_of(redis_url, f"{key_prefix}*{at}*")) == 3, "what lost has left nothing behind"
 
 
 async def test_a_board_of_ten_thousand_is_one_step(boards: RedisRoundBoards) -> None:
@@ -197,45 +201,84 @@ async def test_a_server_that_is_added_takes_only_its_share(
     await both.close()
 
 
-@pytest.fixture
-def cluster_url(tmp_path: Path) -> Iterator[str]:
-    """A cluster of one node: it refuses whatever touches keys of different slots."""
+@dataclass(frozen=True, slots=True)
+class Node:
+    port: int
+    bus_port: int
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = {
-        "port": port,
-        "cluster-port": 0,
-        "bind": "127.0.0.1",
-        "cluster-enabled": "yes",
-        "save": "",
-        "dir": tmp_path,
-    }
-    command = [str(valkey_server()), *(str(word) for key, value in options.items() for word in (f"--{key}", value))]
-    child = spawn(Launch(command=command, log=tmp_path / "log", folder=tmp_path, death_signal=signal.SIGKILL))
-    yield f"redis://127.0.0.1:{port}"
-    end(child, [(signal.SIGKILL, 5.0)])
+        return free.getsockname()[1]
 
 
-async def make_whole(url: str) -> None:
-    """Give the only node all slots, and wait until it serves them."""
-    node = Wire(url)
-    async with asyncio.timeout(15):
-        while True:
-            with suppress(OSError):
-                if "cluster_slots_assigned:0" in await node.call("CLUSTER", "INFO"):
-                    await node.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-                if "cluster_state:ok" in await node.call("CLUSTER", "INFO"):
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Sequence[Node]]:
+    """Three servers in cluster mode that do not know each other yet."""
+    made = [Node(free_port(), free_port()) for _ in range(3)]
+    children: list[Child] = []
+    for node in made:
+        folder = tmp_path / str(node.port)
+        folder.mkdir()
+        options = {
+            "port": node.port, "cluster-port": node.bus_port, "bind": "127.0.0.1", "cluster-enabled": "yes",
+            "save": "", "dir": folder,
+        }  # fmt: skip
+        command = [str(valkey_server()), *(str(word) for key, value in options.items() for word in (f"--{key}", value))]
+        children.append(spawn(Launch(command=command, log=folder / "log", folder=folder, death_signal=signal.SIGKILL)))
+    yield made
+    for child in children:
+        end(child, [(signal.SIGKILL, 5.0)])
+
+
+async def join(nodes: Sequence[Node]) -> None:
+    """Make one cluster of them, each with as many of its slots as any other."""
+    wires = [Wire(node.url) for node in nodes]
+    share = 16_384 // len(nodes) + 1
+    async with asyncio.timeout(30):
+        for place, wire in enumerate(wires):
+            while True:
+                with suppress(OSError):
+                    last = min((place + 1) * share, 16_384) - 1
+                    await wire.call("CLUSTER", "ADDSLOTSRANGE", place * share, last)
                     break
-            await asyncio.sleep(0.05)
-    await node.close()
+                await asyncio.sleep(0.05)
+        for node in nodes[1:]:
+            await wires[0].call("CLUSTER", "MEET", "127.0.0.1", node.port, node.bus_port)
+        for wire in wires:
+            while True:
+                told = await wire.call("CLUSTER", "INFO")
+                if "cluster_state:ok" in told and f"cluster_known_nodes:{len(nodes)}" in told:
+                    break
+                await asyncio.sleep(0.05)
+    for wire in wires:
+        await wire.close()
 
 
-async def test_a_cluster_takes_every_board(cluster_url: str) -> None:
-    await make_whole(cluster_url)
-    boards = RedisRoundBoards([cluster_url])
-    everything = [uuid4() for _ in range(40)]
+@pytest.mark.slow
+async def test_a_cluster_spreads_the_boards(nodes: Sequence[Node]) -> None:
+    await join(nodes)
+    boards = RedisRoundBoards([nodes[1].url])
+    everything = [uuid4() for _ in range(60)]
     for at in everything:
         assert await boards.publish(at, MEANS, PAGE, 12)
+        assert not await boards.publish(at, MEANS, PAGE, 11)
         assert (await boards.ranked(at))[0] == ("north 光", 0.75)
-    assert len(await boards.there(everything)) == 40
+    assert len(await boards.there(everything)) == 60
+    shares = [await keys_of(node.url, "*:board") for node in nodes]
+    assert all(shares), "each node has some"
+    assert sum(map(len, shares)) == 60
+    for at in everything[:6]:
+        changes = boards.changes(at)
+        async with asyncio.timeout(10):
+            await anext(changes)
+            hearing = asyncio.create_task(anext(changes))
+            await asyncio.sleep(0.05)
+            await boards.publish(at, MEANS, PAGE, 13)
+            await hearing
+        await changes.aclose()
     await boards.close()
