@@ -166,13 +166,28 @@ class Verdict:
     score_key: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What the pipeline has before it and in hand, by the ledger's clock."""
+
+    waiting: int
+    """Answers that are to be scored and are in no batch."""
+    oldest_s: float
+    """Age of the oldest of all that are to be scored; 0 where there is none."""
+    parked: int
+    open_batches: int
+
+
 class ScoringLedger(Protocol):
-    """The outbox. Every step may be repeated, by anyone, at any time: its effect is there once."""
+    """The outbox. Every step may be repeated, by anyone, at any time, in any order: its effect is there once.
+
+    A batch goes from `score` over `merge` to `board`, and is gone when it is closed. All times are the ledger's own.
+    """
 
     async def open_batches(self, *, in_flight: int, size: int, lease_s: float) -> Sequence[UUID]:
-        """Bind answers that are to be scored into new batches, so that no more than so many are open.
+        """Bind answers that are to be scored into new batches, oldest first, so that no more than so many are open.
 
-        A comparing scorer's answer waits until the anchor's is there.
+        An answer of a round with an anchor waits until the anchor's is made, or has failed.
         """
         ...
 
@@ -180,24 +195,45 @@ class ScoringLedger(Protocol):
         """Open batches whose lease is over, with the step they are at; they are leased anew."""
         ...
 
+    async def renew(self, batch: UUID, lease_s: float) -> None:
+        """Somebody is at it."""
+        ...
+
     async def load(self, batch: UUID) -> Sequence[ToScore]:
         """What of a batch is still to be scored."""
         ...
 
-    async def judged(self, batch: UUID, verdicts: Sequence[Verdict], *, max_failures: int) -> None:
-        """Write scores; a poisoned answer counts a failure, and is parked when it has had too many."""
+    async def judged(self, batch: UUID, verdicts: Sequence[Verdict], *, max_failures: int, pause_s: float) -> None:
+        """Write scores; with none left to score the batch goes on to `merge`.
+
+        A poisoned answer counts a failure, and is parked when it has had so many; until then it leaves the batch, and
+        may be bound anew after a pause.
+        """
+        ...
+
+    async def set_aside(self, batch: UUID, numbers: Sequence[int], *, pause_s: float) -> None:
+        """Answers that cannot be scored just now leave the batch, and may be bound anew after a pause."""
         ...
 
     async def merge(self, batch: UUID) -> Sequence[UUID]:
-        """Move what of a batch is scored into the totals, once; returns the rounds that a board is due for."""
+        """Move what of a batch is scored into the totals, once; returns the rounds that a board is due for.
+
+        Does nothing, and returns none, while some of it is still to be scored.
+        """
         ...
 
     async def close_batch(self, batch: UUID) -> None:
-        """The boards are there. What of it is not final, in whatever stage, may be bound anew."""
+        """The boards are there; nothing happens while it is not merged."""
+        ...
+
+    async def backlog(self) -> Backlog: ...
+
+    async def wanted_scorers(self) -> Sequence[str]:
+        """Scorers of the rounds that have answers to be made or scored."""
         ...
 
     async def recount(self, round_id: UUID) -> Mapping[str, tuple[int, int]]:
-        """Scored answers and the sum of their scores in millionths, by contestant, counted from the answers."""
+        """Merged answers and the sum of their scores in millionths, by contestant, counted from the answers."""
         ...
 
 

@@ -66,24 +66,24 @@ create table round_answers (
 create index round_answers_pending on round_answers (contestant, number) where stage = 'pending';
 create index round_answers_held on round_answers (leased_by, contestant)
     where stage = 'pending' and leased_by is not null;
-create index round_answers_answered on round_answers (number) where stage = 'answered';
-create index round_answers_unmerged on round_answers (number) where stage = 'scored' and not merged;
+create index round_answers_unbound on round_answers (number) where stage = 'answered' and batch is null;
+create index round_answers_answered on round_answers (answered_at) where stage = 'answered';
 create index round_answers_parked on round_answers (round, number) where stage in ('parked', 'failed');
 create index round_answers_of_question on round_answers (round, question);
 create index round_answers_by_request on round_answers (request_key) where request_key is not null and texts is not null;
 create index round_answers_by_score on round_answers (score_key) where score_key is not null and score is not null;
 create index round_answers_of_batch on round_answers (batch) where batch is not null and not merged;
 
--- What the pipeline has in hand. A batch whose lease is over is taken up again by whoever finds it.
+-- What the pipeline has in hand; a batch that is done is gone. One whose lease is over is taken up by whoever finds it.
 create table round_batches (
     id            uuid primary key,
-    step          text not null default 'score' check (step in ('score', 'merge', 'board', 'done')),
+    step          text not null default 'score' check (step in ('score', 'merge', 'board')),
+    rounds        uuid[] not null,
     answers       integer not null,
     tries         integer not null default 0,
     made_at       timestamptz not null default now(),
     leased_until  timestamptz not null
 );
-create index round_batches_open on round_batches (made_at) where step <> 'done';
 
 -- Sums that equal a recount of the merged answers, always.
 create table round_totals (
