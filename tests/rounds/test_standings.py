@@ -281,6 +281,13 @@ def test_harder_questions_move_no_win_rate_and_no_gap() -> None:
     assert (moved.win_rate, moved.low, moved.gap) == (plain.win_rate, plain.low, plain.gap)
 
 
+def test_the_matrix_of_very_many_holds_the_best() -> None:
+    page = board(drawn(np.random.default_rng(9), 120, 6))
+    assert len(page.rows) == 120
+    assert page.rivals.contestants == tuple(row.contestant for row in page.rows[:100])
+    assert {len(row) for row in page.rivals.win_rate} == {100}
+
+
 @pytest.mark.slow
 def test_a_large_round_is_quick() -> None:
     questions = drawn(np.random.default_rng(9), 42, 1_000)

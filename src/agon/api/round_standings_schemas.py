@@ -101,7 +101,7 @@ class RoundBoardOut(BaseModel):
 
 
 class RivalsOut(BaseModel):
-    """Each contestant, by row, against each other one on the questions that both have a score on; `null` if none.
+    """The best hundred contestants, by row, against each other on questions that both have a score on; `null` if none.
 
     `low` and `high` are the 95 % interval of the win rate, `gap_low` and `gap_high` that of the mean difference of
     scores, the row's less the column's.

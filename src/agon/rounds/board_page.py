@@ -66,7 +66,7 @@ class CategoryStanding:
 
 @dataclass(frozen=True, slots=True)
 class RivalMatrix:
-    """Each contestant, by row, against each other on the questions that both have a score on; in the board's order."""
+    """The best, by row, against each other on the questions that both have a score on; in the board's order."""
 
     contestants: tuple[str, ...]
     questions: tuple[tuple[int, ...], ...]

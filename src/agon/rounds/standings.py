@@ -36,6 +36,8 @@ FEW_QUESTIONS = 30
 """Scored questions below which a contestant's place is marked as unsettled."""
 CATEGORY_QUESTIONS = 10
 """Scored questions below which a category has no board."""
+MATRIX_CONTESTANTS = 100
+"""The best, whose win rates against each other are told pair by pair; a thousand would be a million pairs."""
 _DIGITS = 6
 
 
@@ -60,7 +62,7 @@ def standings(
         made_at=made_at,
         rows=rows,
         answers=_answers(of, progress),
-        rivals=_matrix(table, rivals, [row.contestant for row in rows]),
+        rivals=_matrix(table, rivals, [row.contestant for row in rows[:MATRIX_CONTESTANTS]]),
         categories=tuple(_categories(contestants, questions)),
         notes=notes,
     )

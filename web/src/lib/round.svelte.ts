@@ -1,6 +1,7 @@
 import { Stream, type Link, type Source } from '../conversation/stream'
 import { call, address, ApiError } from './http'
-import type { Round, RoundBoard } from './types'
+import type { Round, RoundBoard, RoundQuestion, RoundQuestions } from './types'
+import { withQuery } from './view'
 
 const POLL_MS = 10_000
 const POLL_AFTER_LOSSES = 3
@@ -85,5 +86,40 @@ export class RoundStore {
     clearInterval(this.#poll)
     this.#poll = undefined
     this.polling = false
+  }
+}
+
+/** The questions of a round, page by page; those that are there can be chosen from at once. */
+export class QuestionBank {
+  questions = $state.raw<RoundQuestion[]>([])
+  failure = $state.raw<ApiError | null>(null)
+  loading = $state(false)
+
+  #next: number | null = 0
+  #disposed = false
+
+  constructor(private readonly round: string) {}
+
+  /** Goes on where it stopped. */
+  async load(): Promise<void> {
+    if (this.loading) return
+    this.loading = true
+    this.failure = null
+    try {
+      while (this.#next !== null && !this.#disposed) {
+        const query = new URLSearchParams({ skip: String(this.#next) }).toString()
+        const page = await call<RoundQuestions>(withQuery(roundPath(this.round, '/questions'), query))
+        this.questions = [...this.questions, ...page.questions]
+        this.#next = page.next
+      }
+    } catch (reason) {
+      this.failure = reason instanceof ApiError ? reason : new ApiError(0, 'unexpected', '')
+    } finally {
+      this.loading = false
+    }
+  }
+
+  dispose(): void {
+    this.#disposed = true
   }
 }

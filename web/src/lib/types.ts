@@ -53,12 +53,13 @@ export interface AnswerCounts { missing: number; pending: number; answered: numb
 export interface RoundCategory { category: string; questions: number; sparse: boolean }
 export interface RoundBoard { round: string; scorer: string; category: string | null; questions: number; scored_questions: number; merged: number; made_at: string | null; rows: RoundRow[]; answers: Record<string, AnswerCounts>; categories: RoundCategory[]; notes: BoardNote[] }
 export interface Rivals { round: string; merged: number; contestants: string[]; questions: number[][]; wins: number[][]; ties: number[][]; win_rate: (number | null)[][]; low: (number | null)[][]; high: (number | null)[][]; gap: (number | null)[][]; gap_low: (number | null)[][]; gap_high: (number | null)[][] }
-export interface RoundProgress extends AnswerCounts { contestant: string }
+export type ContestantStages = Omit<AnswerCounts, 'missing'> & { contestant: string }
+export interface RoundProgress { contestants: ContestantStages[]; trouble: number; done: boolean }
 export interface RoundSummary { id: string; name: string; scorer: string; questions: number; contestants: { name: string; made_here: boolean }[]; created_at: string | null; anchor: string | null }
-export interface Round extends RoundSummary { progress: RoundProgress[] }
+export interface Round extends RoundSummary { progress: RoundProgress }
 export interface Rounds { rounds: RoundSummary[]; next: string | null }
 export interface RoundQuestion { id: string; category: string; language: string; turns: string[] }
-export interface RoundQuestions { questions: RoundQuestion[] }
+export interface RoundQuestions { questions: RoundQuestion[]; next: number | null }
 export interface RoundAnswer { id: string; question: string; contestant: string; stage: 'pending' | 'answered' | 'scored' | 'abstained' | 'failed' | 'parked'; texts: string[]; score: number | null; error: string | null; detail: Record<string, unknown> | null }
 export interface RoundAnswers { question: string; answers: RoundAnswer[] }
 export interface Trouble { answers: RoundAnswer[] }
