@@ -71,6 +71,10 @@ class LimitSettings(_Section):
     prompt_chars: int = Field(default=8_000, ge=1, le=1_000_000)
     turns: int = Field(default=20, ge=1, le=1_000)
     body_bytes: int = Field(default=256 * 1024, ge=1024)
+    bank_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    """The same for a new round with its questions."""
+    submit_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
+    """The same for answers that are submitted to rounds."""
     answer_tokens: int = Field(default=160, ge=1, le=100_000)
     battle_deadline_s: float = Field(default=15.0, ge=0)
     """Seconds an answer of a battle may take from the moment of asking; 0 means no limit."""
@@ -80,6 +84,8 @@ class LimitSettings(_Section):
     """Seconds an answer goes on after the last one who watched it has left."""
     client_tokens_per_minute: int = Field(default=60_000, ge=0)
     """What one person may ask for, prompts and expected answers together; 0 means no limit."""
+    client_submits_per_minute: int = Field(default=60_000, ge=0)
+    """Answers that one sender may submit to rounds, by API key or address; 0 means no limit."""
     arena_share: float = Field(default=0.95, ge=0, le=1)
     """Share of what the replicas write at most that is let in; 0 means no limit."""
     queue_s: float = Field(default=0.02, ge=0)
@@ -144,6 +150,17 @@ class RoundSettings(_Section):
     """Share of each model's places that answers of rounds may take, one in any case; the others are people's."""
     lease_s: float = Field(default=20.0, ge=1)
     """Seconds after which what a worker had in hand is taken on by others, if it says nothing more."""
+
+
+class ScoringSettings(_Section):
+    """How answers are scored."""
+
+    judge_tokens: int = Field(default=256, ge=16, le=100_000)
+    """What a judge may write to give its reasons and its verdict."""
+    judge_chars: int = Field(default=6_000, ge=100, le=1_000_000)
+    """What a judge is shown of the request, and of each answer; longer texts lose their middle."""
+    plugins: Mapping[str, Mapping[str, Any]] = {}
+    """Options of scorers that are plug-ins, by their name."""
 
 
 class ContestantSettings(_Section):
@@ -212,6 +229,7 @@ class Settings(_Section):
     engine: EngineSettings = EngineSettings()
     cache: CacheSettings = CacheSettings()
     rounds: RoundSettings = RoundSettings()
+    scoring: ScoringSettings = ScoringSettings()
     contestants: tuple[ContestantSettings, ...] = ()
 
     @model_validator(mode="after")

@@ -79,7 +79,7 @@ async def generation(
         asks=asking.asks,
         rosters=asking.rosters,
         flight=answers.flight,
-        revision=_revision,
+        revision=revision_of,
         came=came,
     )
     making = Generation(rules, parts)
@@ -87,7 +87,8 @@ async def generation(
         yield making
 
 
-def _revision(contestant: Contestant) -> str:
+def revision_of(contestant: Contestant) -> str:
+    """Names everything of a contestant that decides what it says."""
     return model_revision(contestant, _weights(contestant) if contestant.kind is ContestantKind.EMBEDDED else "")
 
 

@@ -92,7 +92,7 @@ class Scorers(Protocol):
     async def named(self, name: str) -> Scorer:
         """The one scorer of that name in this process, warm and ready.
 
-        Raises `NotFound` (`scorer_unknown`), `InvalidInput` where a plug-in is broken, `Unavailable`.
+        Raises `InvalidInput` (`scorer_unknown`, `scorer_broken`), and `Unavailable` where it cannot be made ready now.
         """
         ...
 
