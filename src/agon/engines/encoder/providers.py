@@ -21,7 +21,11 @@ _QUIET: Final = 3
 """Errors only: what is worth a word is raised."""
 
 FOREIGN: Final[tuple[type[Exception], ...]] = (
-    *(each for each in cast("dict[str, Any]", vars(_native)).values() if isinstance(each, type) and issubclass(each, Exception)),
+    *(
+        each
+        for each in cast("dict[str, Any]", vars(_native)).values()
+        if isinstance(each, type) and issubclass(each, Exception)
+    ),
     MemoryError,
 )
 """Everything that the runtime raises."""

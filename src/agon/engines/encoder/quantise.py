@@ -23,6 +23,10 @@ _ALIKE: Final = 1e-4
 """How far fused and full scores may be apart: a hundred times the rounding, a hundredth of what 8 bits cost."""
 
 
+RECIPES_VERSION: Final = 1
+"""Changes when the same recipe makes another graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a graph is reduced. Weights are always signed, with a scale for each column at least."""
@@ -46,15 +50,6 @@ def recipes(*, overflows: bool) -> list[Recipe]:
         Recipe("smoothed", smoothing=_SMOOTHING, reduce_range=overflows),
         Recipe("smoothed, blocks", smoothing=_SMOOTHING, block=_BLOCK, reduce_range=overflows),
     ]
-
-
-def overflows(cpu_info: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether 8-bit products may overflow here: on x86 without VNNI. Where nothing is known they may."""
-    try:
-        words = set(cpu_info.read_text("utf-8").split())
-    except OSError:
-        return True
-    return "avx2" in words and not words & {"avx512_vnni", "avx_vnni", "amx_int8"}
 
 
 def fused(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -86,6 +81,8 @@ def _dynamic(model: onnx.ModelProto, nodes: list[str], *, reduce_range: bool) ->
     """Multiply 8-bit weights with activations that are reduced when they are known, run by run."""
     with tempfile.TemporaryDirectory(prefix="agon-quantise-") as folder:
         source, target = Path(folder) / "full.onnx", Path(folder) / "int8.onnx"
+        # The runtime looks for this mark of its own, and would tell people to optimise the graph first.
+        helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
         source.write_bytes(model.SerializeToString())
         _quantisation.quantize_dynamic(
             source,

@@ -1,12 +1,11 @@
 """The runtime of a reward model: texts in, scores out; one engine a process, shared by all its threads."""
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from agon.core.scoring import MAX_SCORE, Poison, Sample, Score, Scored
 from agon.engines.encoder.artefact import INT8_FOLDER, MODEL_FILE, current, sha256_of
 from agon.engines.encoder.batches import ALONE, Batching, Run, plan
 from agon.engines.encoder.buffers import Buffers
+from agon.engines.encoder.processor import overflows
 from agon.engines.encoder.providers import FOREIGN, Placement, Session, open_session, translated
 from agon.engines.encoder.tokeniser import WordPieces
 from agon.scoring.drift import EngineName, Precision
@@ -31,7 +31,7 @@ Rows = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Ready:
     """A sample as the graph takes it."""
 
     sequence: Encoded
@@ -80,28 +80,37 @@ class ScoreEngine:
         """
         results: list[Scored | None] = [None] * len(samples)
         places, ready = self._read(samples, results)
+        for place, scored in zip(places, self.score_ready(ready, batching=batching), strict=True):
+            results[place] = scored
+        return [result if result is not None else Poison("was not scored") for result in results]
+
+    def read(self, samples: Sequence[Sample]) -> list[Ready]:
+        """Return the samples as the graph takes them; raises whatever a text makes raise."""
+        rows = feature_rows(self.spec, samples)
+        sequences = encode_each(self.spec, self._tokens, samples)
+        return [Ready(sequence, row) for sequence, row in zip(sequences, rows, strict=True)]
+
+    def score_ready(self, ready: Sequence[Ready], *, batching: Batching | None = None) -> list[Scored]:
+        """Score samples that have been read."""
+        results: list[Scored] = [Poison("was not scored")] * len(ready)
         runs = plan([len(each.sequence.ids) for each in ready], batching or self._batching)
         futures = [(run, self._submit(ready, run)) for run in runs]
         broken: Exception | None = None
         for run, future in futures:
             try:
-                scores = future.result()
+                scores: Sequence[float | Poison] = future.result().tolist()
             except FOREIGN as error:
                 broken = error
                 scores = self._one_by_one(ready, run)
             for place, score in zip(run.places, scores, strict=True):
-                results[places[place]] = score if isinstance(score, Poison) else _checked(score)
+                results[place] = score if isinstance(score, Poison) else _checked(score)
         if broken is not None and not any(isinstance(result, Score) for result in results):
             raise translated(broken)
-        return [result if result is not None else Poison("was not scored") for result in results]
+        return results
 
     def scores(self, samples: Sequence[Sample], *, batching: Batching | None = None) -> npt.NDArray[np.float64]:
         """Return plain scores. Raises `Unavailable` where any sample cannot be scored."""
-        found = self.score(samples, batching=batching)
-        for each in found:
-            if not isinstance(each, Score):
-                raise Unavailable(f"A sample cannot be scored: {each}.", code="encoder_unusable")
-        return np.array([each.value for each in found if isinstance(each, Score)])
+        return np.array(values_of(self.score(samples, batching=batching)))
 
     def close(self) -> None:
         """Let the session go once what runs has ended."""
@@ -110,43 +119,39 @@ class ScoreEngine:
             self._threads.shutdown(wait=True, cancel_futures=True)
             self._session = None
 
-    def _read(self, samples: Sequence[Sample], results: list[Scored | None]) -> tuple[list[int], list[_Ready]]:
+    def _read(self, samples: Sequence[Sample], results: list[Scored | None]) -> tuple[list[int], list[Ready]]:
         """Make sequences and features of all samples; what cannot be read is poison."""
         try:
-            sequences = encode_each(self.spec, self._tokens, samples)
-            rows = feature_rows(self.spec, samples)
+            return list(range(len(samples))), self.read(samples)
         except Exception:  # noqa: BLE001 - texts come from anywhere: look for the one that it was
             return self._read_each(samples, results)
-        ready = [_Ready(sequence, row) for sequence, row in zip(sequences, rows, strict=True)]
-        return list(range(len(samples))), ready
 
-    def _read_each(self, samples: Sequence[Sample], results: list[Scored | None]) -> tuple[list[int], list[_Ready]]:
+    def _read_each(self, samples: Sequence[Sample], results: list[Scored | None]) -> tuple[list[int], list[Ready]]:
         places: list[int] = []
-        ready: list[_Ready] = []
+        ready: list[Ready] = []
         for place, sample in enumerate(samples):
             try:
-                sequence, row = encode_each(self.spec, self._tokens, [sample])[0], feature_rows(self.spec, [sample])[0]
+                ready.extend(self.read([sample]))
             except Exception as error:  # noqa: BLE001 - whatever it is, it is this sample's
                 results[place] = Poison(f"The text cannot be read: {type(error).__name__}: {error}")
                 continue
             places.append(place)
-            ready.append(_Ready(sequence, row))
         return places, ready
 
-    def _submit(self, ready: Sequence[_Ready], run: Run) -> "Future[Rows]":
+    def _submit(self, ready: Sequence[Ready], run: Run) -> "Future[Rows]":
         try:
             return self._threads.submit(self._run, [ready[place] for place in run.places], run.width)
         except RuntimeError:
             raise Unavailable("The reward model is closed.", code="encoder_closed") from None
 
-    def _run(self, members: Sequence[_Ready], width: int) -> Rows:
+    def _run(self, members: Sequence[Ready], width: int) -> Rows:
         session = self._session
         if session is None:
             raise Unavailable("The reward model is closed.", code="encoder_closed")
         feed = self._buffers.fill([each.sequence for each in members], [each.features for each in members], width)
         return session.run(feed, ["score"])[0]
 
-    def _one_by_one(self, ready: Sequence[_Ready], run: Run) -> list[float | Poison]:
+    def _one_by_one(self, ready: Sequence[Ready], run: Run) -> list[float | Poison]:
         scores: list[float | Poison] = []
         for place in run.places:
             member = ready[place]
@@ -157,9 +162,17 @@ class ScoreEngine:
         return scores
 
 
-def _checked(score: float | np.floating[Any]) -> Scored:
-    value = float(score)
-    return Score(value) if abs(value) <= MAX_SCORE else Poison(f"The engine's score is {value}.")
+def values_of(found: Sequence[Scored]) -> list[float]:
+    """Return plain scores. Raises `Unavailable` (`encoder_unusable`) where any sample has none."""
+    values = [each.value for each in found if isinstance(each, Score)]
+    if len(values) < len(found):
+        without = next(each for each in found if not isinstance(each, Score))
+        raise Unavailable(f"A sample cannot be scored: {without}.", code="encoder_unusable")
+    return values
+
+
+def _checked(score: float) -> Scored:
+    return Score(score) if abs(score) <= MAX_SCORE else Poison(f"The engine's score is {score}.")
 
 
 # --- loading ----------------------------------------------------------------------------------------------------------
@@ -186,9 +199,10 @@ def load(folder: Path, precision: Precision, placement: Placement | None = None)
 def int8_digest(folder: Path) -> str:
     """Return the digest of a model's 8-bit engine. Raises `Unavailable` (`int8_missing`)."""
     artefact = current(folder / INT8_FOLDER, sha256_of(folder / GRAPH_FILE))
-    if artefact is None:
+    if artefact is None or (overflows() and not artefact.options.get("reduce_range")):
         raise Unavailable(
-            f"{folder} has no 8-bit engine, or one that is broken or made from another model: run `agon quantise`.",
+            f"{folder} has no 8-bit engine, or one that is broken, made from another model or for another processor: "
+            "run `agon quantise`.",
             code="int8_missing",
         )
     return artefact.digest
@@ -237,11 +251,3 @@ class Engines:
             raise
         future.set_result(engine)
         return engine
-
-
-def timed(folder: Path, precision: Precision) -> tuple[ScoreEngine, float]:
-    """Open an engine and say how many seconds it took until it was warm."""
-    start = time.perf_counter()
-    engine = load(folder, precision)
-    engine.warm_up()
-    return engine, time.perf_counter() - start
