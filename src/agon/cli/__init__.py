@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("agon.cli.doctor", "check that this machine can run the arena, and say what to mend"),
     "rank": Command("agon.cli.rank", "make a leaderboard out of battle logs"),
     "export": Command("agon.cli.export", "write the arena's votes as a battle log"),
+    "reward": Command("agon.cli.reward", "train, measure and build the reward model"),
     "gateway": Command("agon.cli.gateway", "run one HTTP gateway"),
     "runner": Command("agon.cli.runner", "run one runner, which owns the engines"),
     "worker": Command("agon.cli.worker", "run one background worker"),

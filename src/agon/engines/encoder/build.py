@@ -1,13 +1,10 @@
 """A reward model as a folder: graph, word list and `reward.json`, there as a whole or not at all."""
 
-import os
-import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from agon.core.errors import Unavailable
+from agon.engines.encoder.files import replace_folder
 from agon.engines.encoder.graph import check_graph, reward_graph
 from agon.engines.encoder.weights import VOCABULARY, read_tensors
 from agon.engines.fetch_hub import digest_of
@@ -53,24 +50,8 @@ def build_recipe(recipe: Recipe, weights: Path, out: Path) -> RewardSpec:
         SPEC_FILE: spec_text(spec).encode(),
     }
     try:
-        _write(out, files)
+        out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"{out} cannot be written: {error.strerror or error}.", code="reward_storage") from None
+        raise Unavailable(f"{out} cannot be written: {error.strerror or error}.", code="encoder_storage") from None
+    replace_folder(out, files)
     return spec
-
-
-def _write(out: Path, files: Mapping[str, bytes]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
-    try:
-        for name, content in files.items():
-            with (part / name).open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        part.chmod(0o755)
-        if out.is_dir():
-            shutil.rmtree(out)
-        part.replace(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

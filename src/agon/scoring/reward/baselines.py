@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,9 @@ from agon.scoring.reward.folds import grouped_folds
 from agon.scoring.reward.preferences import Preference
 
 _WORD: Final = re.compile(r"\w+")
-_MOST_WORDS: Final = 4000
+_MOST_WORDS: Final = 10_000
+_MOST_PAIRS: Final = 5000
+"""Their words are held in memory at once."""
 _RIDGE: Final = 1.0
 
 
@@ -27,7 +30,7 @@ def tfidf(pairs: Sequence[Preference], parts: NDArray[np.int64]) -> Floats:
 
     Words are weighed by TF-IDF of the training folds; the model is a ridge on differences of answers.
     """
-    counts = [[Counter(_WORD.findall(text.lower())) for text in (pair.answer_a, pair.answer_b)] for pair in pairs]
+    counts = [[_counted(text) for text in (pair.answer_a, pair.answer_b)] for pair in pairs]
     targets = np.array([2 * pair.outcome - 1 for pair in pairs])
     differences = np.zeros(len(pairs))
     for fold in np.unique(parts):
@@ -42,23 +45,32 @@ def tfidf(pairs: Sequence[Preference], parts: NDArray[np.int64]) -> Floats:
     return differences
 
 
+def _counted(text: str) -> Counter[str]:
+    """Words and pairs of neighbours."""
+    words = _WORD.findall(text.lower())
+    return Counter(words) + Counter(f"{first} {second}" for first, second in pairwise(words))
+
+
 def tfidf_by_folds(pairs: Sequence[Preference], groups: NDArray[np.int64], *, folds: int, seed: int) -> Floats | None:
-    """Return the differences of `tfidf` on grouped folds of these pairs, or `None` where there are too few groups."""
-    if len(np.unique(groups)) < folds:
+    """Return the differences of `tfidf` on grouped folds of these pairs, or `None` where there are too few groups.
+
+    It is also `None` for more pairs than memory is worth.
+    """
+    if len(np.unique(groups)) < folds or len(pairs) > _MOST_PAIRS:
         return None
     chance = np.random.default_rng(seed)
     return tfidf(pairs, grouped_folds(groups, [pair.file for pair in pairs], folds, chance))
 
 
-def _rows(counts: Sequence[Sequence[Counter[str]]], places: dict[str, int], rarity: Floats) -> Floats:
+def _rows(counts: Sequence[Sequence[Counter[str]]], places: dict[str, int], rarity: Floats) -> NDArray[np.float32]:
     """Differences of unit TF-IDF vectors."""
-    sides = np.zeros((2, len(counts), len(places)))
+    sides = np.zeros((2, len(counts), len(places)), np.float32)
     for row, pair in enumerate(counts):
         for side, words in enumerate(pair):
             for word, count in words.items():
                 if (place := places.get(word)) is not None:
                     sides[side, row, place] = 1 + np.log(count)
-    sides *= rarity
+    sides *= rarity.astype(np.float32)
     norms = np.linalg.norm(sides, axis=2, keepdims=True)
     sides /= np.where(norms == 0, 1, norms)
-    return sides[0] - sides[1]
+    return np.asarray(sides[0] - sides[1])
