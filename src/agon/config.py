@@ -36,6 +36,9 @@ class ServerSettings(_Section):
     runner_metrics_port: int = Field(default=0, ge=0, le=65535)
     """Where a runner serves its metrics; 0 means nowhere."""
     runner_metrics_host: str = "127.0.0.1"
+    worker_metrics_port: int = Field(default=0, ge=0, le=65535)
+    """Where a worker serves its metrics, and whether it is ready; 0 means nowhere."""
+    worker_metrics_host: str = "127.0.0.1"
     api_keys: tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=16)], ...] = Field(
         default=(), repr=False
     )
@@ -148,6 +151,10 @@ class RoundSettings(_Section):
 
     share: float = Field(default=0.5, gt=0, le=1)
     """Share of each model's places that answers of rounds may take, one in any case; the others are people's."""
+    in_flight: int = Field(default=3, ge=1, le=16)
+    """Batches of answers that may be in the pipeline at the same time."""
+    batch_answers: int = Field(default=256, ge=1, le=2_000)
+    """Answers of a batch, at most."""
     lease_s: float = Field(default=20.0, ge=1)
     """Seconds after which what a worker had in hand is taken on by others, if it says nothing more."""
 
@@ -155,6 +162,8 @@ class RoundSettings(_Section):
 class ScoringSettings(_Section):
     """How answers are scored."""
 
+    preload: bool = False
+    """Whether a worker loads the reward model at its start, before it is ready, though no round needs it yet."""
     judge_tokens: int = Field(default=256, ge=16, le=100_000)
     """What a judge may write to give its reasons and its verdict."""
     judge_chars: int = Field(default=6_000, ge=100, le=1_000_000)
@@ -258,6 +267,8 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
     "AGON_API_KEYS": ("server", "api_keys"),
     "AGON_RUNNER_METRICS_PORT": ("server", "runner_metrics_port"),
     "AGON_RUNNER_METRICS_HOST": ("server", "runner_metrics_host"),
+    "AGON_WORKER_METRICS_PORT": ("server", "worker_metrics_port"),
+    "AGON_WORKER_METRICS_HOST": ("server", "worker_metrics_host"),
     "AGON_DRAIN_S": ("engine", "drain_s"),
     "AGON_DATA_DIR": ("stores", "data_dir"),
     "AGON_DATABASE_URL": ("stores", "database_url"),

@@ -105,12 +105,14 @@ async def scoring(database_url: str) -> AsyncIterator[Scoring]:
 async def test_a_batch_goes_its_way(scoring: Scoring) -> None:
     round_id = await scoring.a_round(3)
     (batch,) = await scoring.open()
+    assert [await scoring.ledger.begin(batch, LONG_S) for _ in range(2)] == [1, 2]
     loaded = await scoring.ledger.load(batch)
     assert [each.scorer for each in loaded] == ["length"] * 6
     assert loaded[0].sample == Sample("why\n\nthen", "x one\n\nx two", None, "x")
     assert await scoring.ledger.merge(batch) == ()
     await scoring.judge(batch, Score(0.25, {"why": "said"}))
     assert await scoring.steps() == ["merge"]
+    assert await scoring.ledger.begin(batch, LONG_S) == 0
     assert await scoring.ledger.merge(batch) == [round_id]
     await scoring.assert_counted(round_id)
     assert await scoring.ledger.recount(round_id) == {"x": (3, 750_000), "y": (3, 750_000)}

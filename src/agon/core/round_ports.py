@@ -195,6 +195,10 @@ class ScoringLedger(Protocol):
         """Open batches whose lease is over, with the step they are at; they are leased anew."""
         ...
 
+    async def begin(self, batch: UUID, lease_s: float) -> int:
+        """Somebody begins to score it; returns how often that has happened, or 0 where there is nothing to score."""
+        ...
+
     async def renew(self, batch: UUID, lease_s: float) -> None:
         """Somebody is at it."""
         ...

@@ -32,6 +32,10 @@ class PostgresScoring:
     async def overdue(self, lease_s: float) -> Sequence[tuple[UUID, str]]:
         return [(row["id"], row["step"]) for row in await self._database.rows("overdue_batches", lease_s)]
 
+    async def begin(self, batch: UUID, lease_s: float) -> int:
+        row = await self._database.row("begin_batch", batch, lease_s)
+        return 0 if row is None else row["tries"]
+
     async def renew(self, batch: UUID, lease_s: float) -> None:
         await self._database.row("renew_batch", batch, lease_s)
 

@@ -1,8 +1,7 @@
 """Connections to Redis, the names of keys, and the one place where Redis' errors become ours."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +14,26 @@ from agon.stores.redis.wire import RefusedError
 Client = Redis
 
 
-@contextmanager
-def translated() -> Generator[None]:
-    try:
-        yield
-    except (RedisError, RefusedError, OSError, TimeoutError) as error:
-        raise Unavailable("The bus cannot be reached; try again in a moment.", code="bus_unavailable") from error
+class _Translated:
+    """Not made by a generator: this is around calls that take a few microseconds."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, _GONE):
+            raise Unavailable("The bus cannot be reached; try again in a moment.", code="bus_unavailable") from error
+
+
+_GONE = (RedisError, RefusedError, OSError, TimeoutError)
+_TRANSLATED = _Translated()
+
+
+def translated() -> _Translated:
+    """For `with`: what goes wrong in its block with Redis becomes `Unavailable`."""
+    return _TRANSLATED
 
 
 def connect(url: str, *, blocking: bool = False) -> Client:
@@ -94,6 +107,11 @@ class Keys:
     def making(self, cache: str, key: str) -> str:
         """The lease of whoever makes a value."""
         return f"{self.prefix}:cache:{cache}:making:{key}"
+
+    @property
+    def answers(self) -> str:
+        """The channel that says that answers of rounds came."""
+        return f"{self.prefix}:answers"
 
     @property
     def stops(self) -> str:

@@ -30,10 +30,15 @@ select id from batches order by part;
 
 -- name: overdue_batches
 -- Leases anew what nobody has been at for too long, each to one who asks.
-update round_batches b set leased_until = now() + make_interval(secs => $1), tries = tries + 1
+update round_batches b set leased_until = now() + make_interval(secs => $1)
 from (select id from round_batches where leased_until <= now() order by made_at for update skip locked) o
 where b.id = o.id
 returning b.id, b.step;
+
+-- name: begin_batch
+-- Somebody begins to score it.
+update round_batches set leased_until = now() + make_interval(secs => $2), tries = tries + 1
+where id = $1 and step = 'score' returning tries;
 
 -- name: renew_batch
 -- Somebody is at it.
