@@ -3,14 +3,17 @@
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from agon.core.conversation import AnswerState
 from agon.core.generation import Finish
 from agon.dispatch.breaker import BreakerState
 from agon.dispatch.measures import Cause, ReplicaFigures
+from agon.rounds.caches import TieredCache
 
 _LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0)
 
@@ -175,59 +178,98 @@ class RunnerMetrics:
         self._replicas = replicas
 
 
-class CacheMetrics:
-    """Caches, by their names, for Prometheus."""
+class CacheMetrics(Collector):
+    """Caches, by their names, for Prometheus. They count by themselves, and are read when somebody asks."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        self._caches: dict[str, TieredCache] = {}
+        registry.register(self)
+
+    def watch(self, name: str, cache: TieredCache) -> None:
+        """A cache of the same name takes the place of the former one."""
+        self._caches[name] = cache
+
+    def collect(self) -> Iterator[Metric]:
+        hits = CounterMetricFamily("arena_cache_hits", "Keys found", labels=["cache", "level"])
+        misses = CounterMetricFamily("arena_cache_misses", "Keys that no level has", labels=["cache"])
+        rejections = CounterMetricFamily(
+            "arena_cache_bloom_rejections", "Keys missed without asking a level", labels=["cache"]
+        )
+        evictions = CounterMetricFamily("arena_cache_evictions", "Values that left memory", labels=["cache"])
+        entries = GaugeMetricFamily("arena_cache_entries", "Values in memory", labels=["cache"])
+        size_bytes = GaugeMetricFamily("arena_cache_bytes", "Memory of these values", labels=["cache"])
+        known = GaugeMetricFamily("arena_cache_bloom_keys", "Keys that the filter knows", labels=["cache"])
+        wrong = GaugeMetricFamily(
+            "arena_cache_bloom_wrong_ratio", "Share of unknown keys let through", labels=["cache"]
+        )
+        for name, cache in self._caches.items():
+            counts = cache.counts
+            for level, found in enumerate((counts.memory, counts.shared, counts.ledger), 1):
+                hits.add_metric([name, str(level)], found)
+            misses.add_metric([name], counts.missed)
+            rejections.add_metric([name], counts.rejected)
+            evictions.add_metric([name], cache.hot.evicted)
+            entries.add_metric([name], len(cache.hot))
+            size_bytes.add_metric([name], cache.hot.size_bytes)
+            known.add_metric([name], len(cache.known))
+            wrong.add_metric([name], cache.known.wrong)
+        yield from (hits, misses, rejections, evictions, entries, size_bytes, known, wrong)
+
+
+_SIZE_BUCKETS = (1, 4, 16, 64, 128, 256, 512, 1024, 2048)
+_SAMPLE_BUCKETS_S = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0)
+
+
+class WorkerMetrics:
+    """A worker's metrics: `PipelineMeasures` and `PumpMeasures` for Prometheus. Scorers are those that rounds name."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.registry = registry
-        self.hits = Counter("arena_cache_hits", "Keys found", ["cache", "level"], registry=registry)
-        self.misses = Counter("arena_cache_misses", "Keys that no level has", ["cache"], registry=registry)
-        self.rejections = Counter(
-            "arena_cache_bloom_rejections", "Keys missed without asking a level", ["cache"], registry=registry
+        self._scored = Counter(
+            "arena_round_answers_scored", "Answers that a scorer has judged", ["scorer", "outcome"], registry=registry
         )
-        self.evictions = Counter("arena_cache_evictions", "Values that left memory", ["cache"], registry=registry)
-        self.entries = Gauge("arena_cache_entries", "Values in memory", ["cache"], registry=registry)
-        self.size_bytes = Gauge("arena_cache_bytes", "Memory of these values", ["cache"], registry=registry)
-        self.known = Gauge("arena_cache_bloom_keys", "Keys that the filter knows", ["cache"], registry=registry)
-        self.wrong = Gauge(
-            "arena_cache_bloom_wrong_ratio", "Share of unknown keys let through", ["cache"], registry=registry
+        self._batch_size = Histogram(
+            "arena_batch_size",
+            "Samples in one call of a scorer",
+            ["scorer"],
+            buckets=_SIZE_BUCKETS,
+            registry=registry,
+        )
+        self._sample_s = Histogram(
+            "arena_round_sample_seconds",
+            "Time of a scorer for a sample, as a share of its call",
+            ["scorer"],
+            buckets=_SAMPLE_BUCKETS_S,
+            registry=registry,
+        )
+        self._sent = Counter("arena_round_batches", "Batches that were sent", ["cause"], registry=registry)
+        self.waiting = Gauge("arena_round_answers_waiting", "Answers in no batch yet", registry=registry)
+        self.lag_s = Gauge(
+            "arena_round_lag_seconds", "Age of the oldest answer that is to be scored", registry=registry
+        )
+        self.parked = Gauge("arena_round_answers_parked", "Answers that no scorer could judge", registry=registry)
+        self.open_batches = Gauge("arena_round_batches_open", "Batches in the pipeline", registry=registry)
+        self.ready = Gauge("arena_worker_ready", "Whether the worker has loaded what it needs", registry=registry)
+        self.stall_s = Gauge(
+            "arena_worker_stall_seconds", "How long jobs have waited for this idle worker", registry=registry
         )
 
-    def of(self, cache: str) -> "MeasuredCache":
-        return MeasuredCache(self, cache)
+    def scored(self, scorer: str, outcome: str, answers: int) -> None:
+        self._scored.labels(scorer, outcome).inc(answers)
 
+    def took(self, scorer: str, samples: int, seconds: float) -> None:
+        if samples:
+            self._batch_size.labels(scorer).observe(samples)
+            self._sample_s.labels(scorer).observe(seconds / samples)
 
-class MeasuredCache:
-    """`CacheMeasures` of one cache."""
+    def sent(self, *, again: bool) -> None:
+        self._sent.labels("again" if again else "new").inc()
 
-    def __init__(self, metrics: CacheMetrics, cache: str) -> None:
-        self._hits = {level: metrics.hits.labels(cache, str(level)) for level in (1, 2, 3)}
-        self._misses = metrics.misses.labels(cache)
-        self._rejections = metrics.rejections.labels(cache)
-        self._evictions = metrics.evictions.labels(cache)
-        self._entries = metrics.entries.labels(cache)
-        self._bytes = metrics.size_bytes.labels(cache)
-        self._known = metrics.known.labels(cache)
-        self._wrong = metrics.wrong.labels(cache)
-
-    def found(self, level: int, keys: int) -> None:
-        self._hits[level].inc(keys)
-
-    def missed(self, keys: int) -> None:
-        self._misses.inc(keys)
-
-    def rejected(self, keys: int) -> None:
-        self._rejections.inc(keys)
-
-    def holds(self, *, entries: int, size_bytes: int, evicted: int) -> None:
-        self._entries.set(entries)
-        self._bytes.set(size_bytes)
-        if evicted:
-            self._evictions.inc(evicted)
-
-    def knows(self, *, keys: int, wrong: float) -> None:
-        self._known.set(keys)
-        self._wrong.set(wrong)
+    def stated(self, backlog: Backlog) -> None:
+        self.waiting.set(backlog.waiting)
+        self.lag_s.set(backlog.oldest_s)
+        self.parked.set(backlog.parked)
+        self.open_batches.set(backlog.open_batches)
 
 
 def set_up_logs(level: str) -> None:

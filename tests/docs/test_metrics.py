@@ -9,10 +9,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from tests.docs.markdown import ROOT
 
-from agon.telemetry import CacheMetrics, Metrics, RunnerMetrics
+from agon.telemetry import CacheMetrics, Metrics, RunnerMetrics, WorkerMetrics
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
-KINDS = {"Counter", "Gauge", "Histogram", "Summary", "Info", "Enum"}
+KINDS = {"Counter", "Gauge", "Histogram", "Summary", "Info", "Enum", "CounterMetricFamily", "GaugeMetricFamily"}
 ROW = re.compile(r"^\| `(arena_\w+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 
 
@@ -30,12 +30,13 @@ def made_in(source: str) -> Iterator[Metric]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS:
-            yield _metric(node.func.id.lower(), node)
+            yield _metric(node.func.id.removesuffix("MetricFamily").lower(), node)
 
 
 def _metric(kind: str, call: ast.Call) -> Metric:
     name = str(ast.literal_eval(call.args[0]))
-    labels: list[str] = ast.literal_eval(call.args[2]) if len(call.args) > 2 else []
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "labels"]
+    labels: list[str] = ast.literal_eval([*call.args[2:3], *named][0]) if call.args[2:3] or named else []
     shown = f"{name}_total" if kind == "counter" and not name.endswith("_total") else name
     return Metric(shown, kind, tuple(labels))
 
@@ -55,6 +56,7 @@ def test_the_names_are_those_that_are_sent() -> None:
     Metrics(registry)
     RunnerMetrics(registry)
     CacheMetrics(registry)
+    WorkerMetrics(registry)
     sent = set(re.findall(r"^# TYPE (\w+) (\w+)$", generate_latest(registry).decode(), re.MULTILINE))
     told = {(metric.name, metric.kind) for metric in documented(PAGE.read_text("utf-8"))}
     assert told <= sent
@@ -65,6 +67,7 @@ def test_the_names_are_those_that_are_sent() -> None:
     [
         ('Counter("arena_x", "X", ["a", "b"])', Metric("arena_x_total", "counter", ("a", "b"))),
         ('Gauge("arena_y", "Y", registry=r)', Metric("arena_y", "gauge", ())),
+        ('Gauge("arena_z", "Z", labels=["a"])', Metric("arena_z", "gauge", ("a",))),
     ],
 )
 def test_a_metric_is_found_wherever_it_is_made(source: str, metric: Metric) -> None:

@@ -52,6 +52,6 @@ async def _caching(settings: Settings, name: str, shelf: Shelf, metrics: CacheMe
         stack.push_async_callback(shared.close)
         known = Known(shelf, shared, capacity=limits.known_keys)
         await stack.enter_async_context(in_background(known.run))
-        hot = HotSet(limits.entries, limits.mib << 20)
-        cache = TieredCache(hot, shared, shelf, known=known, measures=metrics.of(name))
+        cache = TieredCache(HotSet(limits.entries, limits.mib << 20), shared, shelf, known)
+        metrics.watch(name, cache)
         yield Caching(cache, SingleFlight(cache, shared, lease_s=limits.lease_s))

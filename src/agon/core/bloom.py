@@ -6,6 +6,7 @@ two hashes from which all positions follow (Kirsch and Mitzenmacher, 2006).
 
 import math
 from collections.abc import Sequence
+from struct import Struct
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ HASHED_BYTES: Final = 16
 """So much of a digest decides; it must be uniform."""
 _MOST_PROBES = 16
 _LEAST_BITS = 1 << 10
+_WORDS = Struct("<2Q")
 _MANY = 24
 """From so many digests on, arrays are quicker than a loop."""
 
@@ -62,8 +64,8 @@ class Bloom:
 
     def __contains__(self, digest: bytes) -> bool:
         data, mask = self._data, self._mask
-        at = int.from_bytes(digest[:8], "little") & mask
-        step = int.from_bytes(digest[8:16], "little") | 1
+        at, step = _WORDS.unpack_from(digest)
+        at, step = at & mask, step & mask | 1
         for _ in range(self._probes):
             if not data[at >> 3] >> (at & 7) & 1:
                 return False
@@ -72,6 +74,8 @@ class Bloom:
 
     def unknown(self, digests: Sequence[bytes]) -> Sequence[bytes]:
         """Those that were certainly never added, in order."""
+        if len(digests) == 1:
+            return [] if digests[0] in self else digests
         if len(digests) < _MANY:
             return [digest for digest in digests if digest not in self]
         at = self._positions(digests)
@@ -93,8 +97,8 @@ class Bloom:
 
     def _set(self, digest: bytes) -> bool:
         data, mask = self._data, self._mask
-        at = int.from_bytes(digest[:8], "little") & mask
-        step = int.from_bytes(digest[8:16], "little") | 1
+        at, step = _WORDS.unpack_from(digest)
+        at, step = at & mask, step & mask | 1
         changed = False
         for _ in range(self._probes):
             bit = 1 << (at & 7)

@@ -6,6 +6,7 @@ are asked for once, in whatever number, pass through the window and displace not
 """
 
 from collections import OrderedDict
+from struct import Struct
 from typing import Final
 
 _OVERHEAD_BYTES = 200
@@ -16,6 +17,7 @@ _LARGEST_SHARE = 0.25
 _ROWS = 4
 _COUNTED_AN_ENTRY = 128
 """Askings that are remembered for each entry: enough to tell the hot ones where ten times as many are strangers."""
+_WORDS = Struct("<4I")
 _HALVED = bytes(count >> 1 for count in range(256))
 
 
@@ -65,38 +67,35 @@ class HotSet:
             return
         room[key] = value
         self.size_bytes += size
-        self._settle()
+        window = self._window
+        while window and (len(window) > self._window_entries or self._over(0)):
+            self._judge(*window.popitem(last=False))
+        # Nothing is left in the window; a value in the main part has grown.
+        while self._over(0):
+            self._drop(next(iter(self._main)))
 
     def clear(self) -> None:
         self._window.clear()
         self._main.clear()
         self.size_bytes = 0
 
-    def _settle(self) -> None:
-        while len(self._window) > self._window_entries or (self._over and self._window):
-            key, value = self._window.popitem(last=False)
-            self._main[key] = value
-            self._main.move_to_end(key, last=False)
-            self._choose(key)
-        while self._over:
-            self._drop(next(iter(self._main)))
+    def _judge(self, key: bytes, value: bytes) -> None:
+        """Let a value of the window into the main part, if it is worth more than those who have to leave for it."""
+        if self._over(1):
+            worth = self._askings.count(key)
+            while self._over(1):
+                rival = next(iter(self._main), None)
+                if rival is None or worth <= self._askings.count(rival):
+                    self.size_bytes -= _size(key, value)
+                    self.evicted += 1
+                    return
+                self._drop(rival)
+        self._main[key] = value
 
-    def _choose(self, key: bytes) -> None:
-        """Put a newcomer, which stands first to leave, behind those it is worth more than, or out of the door."""
-        newcomer = self._askings.count(key)
-        while self._over:
-            rivals = iter(self._main)
-            next(rivals)
-            rival = next(rivals, None)
-            if rival is None or newcomer <= self._askings.count(rival):
-                self._drop(key)
-                return
-            self._drop(rival)
-        self._main.move_to_end(key)
-
-    @property
-    def _over(self) -> bool:
-        return len(self) > self._most_entries or self.size_bytes > self._most_bytes
+    def _over(self, more: int) -> bool:
+        """Whether it is too full, with so many entries more that are weighed already."""
+        entries = len(self._window) + len(self._main) + more
+        return entries > self._most_entries or self.size_bytes > self._most_bytes
 
     def _drop(self, key: bytes) -> None:
         self.size_bytes -= _size(key, self._main.pop(key))
@@ -112,6 +111,7 @@ class _Askings:
 
     def __init__(self, remembered: int) -> None:
         self._width = 1 << max(8, remembered.bit_length())
+        self._mask = self._width - 1
         self._counts = bytearray(_ROWS * self._width)
         self._remembered = remembered
         self._added = 0
@@ -127,14 +127,11 @@ class _Askings:
             self._added //= 2
 
     def count(self, key: bytes) -> int:
-        return min(self._counts[place] for place in self._places(key))
+        counts = self._counts
+        first, second, third, fourth = self._places(key)
+        return min(counts[first], counts[second], counts[third], counts[fourth])
 
     def _places(self, key: bytes) -> tuple[int, int, int, int]:
-        width, mask = self._width, self._width - 1
-        number = int.from_bytes(key[:16], "little")
-        return (
-            number & mask,
-            width + (number >> 32 & mask),
-            2 * width + (number >> 64 & mask),
-            3 * width + (number >> 96 & mask),
-        )
+        first, second, third, fourth = _WORDS.unpack_from(key)
+        mask, width = self._mask, self._width
+        return first & mask, (second & mask) + width, (third & mask) + 2 * width, (fourth & mask) + 3 * width

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from agon.core.errors import Unavailable
@@ -24,86 +25,76 @@ class Level(Protocol):
         ...
 
 
-class CacheMeasures(Protocol):
-    """Where a cache says what happens. Levels are 1, 2 and 3."""
+@dataclass(slots=True)
+class CacheCounts:
+    """What has happened since the start, in keys. Plain numbers: whoever measures reads them when it is asked."""
 
-    def found(self, level: int, keys: int) -> None: ...
-
-    def missed(self, keys: int) -> None:
-        """No level has them."""
-        ...
-
-    def rejected(self, keys: int) -> None:
-        """Of those that were missed, the ones that no level had to be asked for."""
-        ...
-
-    def holds(self, *, entries: int, size_bytes: int, evicted: int) -> None:
-        """The state of the first level, and how many have left it since the last time."""
-        ...
-
-    def knows(self, *, keys: int, wrong: float) -> None:
-        """The state of the filter, with the share of unknown keys that it lets through."""
-        ...
+    memory: int = 0
+    """Found in the first level."""
+    shared: int = 0
+    """In the second."""
+    ledger: int = 0
+    """In the third."""
+    missed: int = 0
+    """In none."""
+    rejected: int = 0
+    """Of those that were missed, the ones that no level had to be asked for."""
 
 
 class TieredCache:
     """`Cache` over three levels. Bound to one event loop: whoever has it awaits it there, and in no other thread."""
 
-    def __init__(self, hot: HotSet, shared: Level, shelf: Shelf, *, known: Known, measures: CacheMeasures) -> None:
-        self._hot = hot
+    def __init__(self, hot: HotSet, shared: Level, shelf: Shelf, known: Known) -> None:
+        self.hot = hot
+        self.known = known
+        self.counts = CacheCounts()
         self._shared = shared
         self._shelf = shelf
-        self._known = known
-        self._measures = measures
-        self._evicted = 0
 
     async def find(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
         found: dict[bytes, bytes] = {}
-        absent: dict[bytes, None] = {}
-        get = self._hot.get
+        absent: list[bytes] = []
+        get = self.hot.get
         for key in keys:
             value = get(key)
             if value is None:
-                absent[key] = None
+                absent.append(key)
             else:
                 found[key] = value
-        if found:
-            self._measures.found(1, len(found))
-        if absent:
-            found |= await self._find_elsewhere(list(absent))
-        return found
+        self.counts.memory += len(found)
+        if not absent:
+            return found
+        elsewhere = await self._find_elsewhere(absent if len(absent) == 1 else list(dict.fromkeys(absent)))
+        return {**found, **elsewhere} if found else elsewhere
 
     async def keep(self, values: Mapping[bytes, bytes]) -> None:
         if not values:
             return
-        self._put(values)
+        put = self.hot.put
+        for key, value in values.items():
+            put(key, value)
         # In this order: nobody may find that a key is unknown which already has a value there.
-        await self._known.add(list(values))
+        await self.known.add(list(values))
         await self._shared.keep(values)
 
     async def _find_elsewhere(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        unknown = self._known.unknown(keys)
-        asked = _without(keys, unknown)
-        found: Mapping[bytes, bytes] = await self._find_known(asked) if asked else {}
-        if unknown:
-            self._measures.rejected(len(unknown))
-        if len(found) < len(keys):
-            self._measures.missed(len(keys) - len(found))
-        if found:
-            self._put(found)
+        counts = self.counts
+        unknown = self.known.unknown(keys)
+        asked = _without(keys, unknown) if unknown else keys
+        found: Mapping[bytes, bytes] = await self._shared.find(asked) if asked else {}
+        counts.shared += len(found)
+        if len(found) < len(asked):
+            written = await self._written(_without(asked, found))
+            if written:
+                counts.ledger += len(written)
+                await self._shared.keep(written)
+                found = {**found, **written}
+        counts.rejected += len(unknown)
+        counts.missed += len(keys) - len(found)
+        put = self.hot.put
+        for key, value in found.items():
+            put(key, value)
         return found
-
-    async def _find_known(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        found = await self._shared.find(keys)
-        if found:
-            self._measures.found(2, len(found))
-        if len(found) == len(keys):
-            return found
-        written = await self._written(_without(keys, found))
-        if written:
-            self._measures.found(3, len(written))
-            await self._shared.keep(written)
-        return {**found, **written}
 
     async def _written(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
         try:
@@ -112,15 +103,7 @@ class TieredCache:
             log.warning("the ledger was not asked for what is cached: %s", error.message)
             return {}
 
-    def _put(self, values: Mapping[bytes, bytes]) -> None:
-        hot = self._hot
-        for key, value in values.items():
-            hot.put(key, value)
-        self._measures.holds(entries=len(hot), size_bytes=hot.size_bytes, evicted=hot.evicted - self._evicted)
-        self._evicted = hot.evicted
-        self._measures.knows(keys=len(self._known), wrong=self._known.wrong)
-
 
 def _without(keys: Sequence[bytes], others: Iterable[bytes]) -> Sequence[bytes]:
     gone = set(others)
-    return [key for key in keys if key not in gone] if gone else keys
+    return [key for key in keys if key not in gone]

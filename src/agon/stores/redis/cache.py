@@ -81,9 +81,9 @@ class RedisCache:
 
     async def _entries(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         if len(keys) == 1:
-            return (await self._wire.call_packed(pack("GET", self._place(keys[0]))),)
+            return (await self._wire.call_packed(pack("GET", self.place(keys[0]))),)
         parts = [keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
-        replies = await self._wire.several(*(("MGET", *map(self._place, part)) for part in parts))
+        replies = await self._wire.several(*(("MGET", *map(self.place, part)) for part in parts))
         return [entry for reply in replies for entry in reply]
 
     async def keep(self, values: Mapping[bytes, bytes]) -> None:
@@ -91,10 +91,11 @@ class RedisCache:
         for key, value in values.items():
             # Not all at the same moment: what was kept together would have to be made again together.
             lasts_ms = int(self._ttl_s * 1000 * (1 - _JITTER * _draw.random()))
-            commands.append(("SET", self._place(key), seal(key, value), "PX", lasts_ms))
+            commands.append(("SET", self.place(key), seal(key, value), "PX", lasts_ms))
         await self._try(*commands)
 
-    def _place(self, key: bytes) -> bytes:
+    def place(self, key: bytes) -> bytes:
+        """The name of a key's entry."""
         return self._start + base64.urlsafe_b64encode(key[:_NAMED_BYTES])[:-1]
 
     # --- news ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What `benchmarks/cache.py` measures."""
