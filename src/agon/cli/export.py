@@ -4,8 +4,7 @@ import argparse
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Generator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,10 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from agon.config import load_settings
+    from agon.report.files import opened
     from agon.supervisor.running import with_running_ledger
 
     settings = with_running_ledger(load_settings())
-    with _opened(args.out) as file:
+    with opened(args.out) as file:
         written = asyncio.run(_export(settings, args.format, file))
     parts = [_counted(written[False], "vote")]
     if written[True]:
@@ -56,15 +56,3 @@ async def _export(settings: "Settings", form: str, file: TextIO) -> Counter[bool
                 file.write(writer.line(vote))
                 written[vote.forfeit] += 1
     return written
-
-
-@contextmanager
-def _opened(path: Path | None) -> Generator[TextIO]:
-    """Standard output, or a file that is in its place only once it is whole."""
-    if path is None:
-        yield sys.stdout
-        return
-    from agon.report.files import whole_file
-
-    with whole_file(path) as file:
-        yield file

@@ -1,12 +1,13 @@
 """A ranking into files, each written whole or not at all."""
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from agon.core.errors import InvalidInput
 from agon.report.standings import Standings
@@ -41,6 +42,16 @@ def whole_file(path: Path) -> Generator[TextIOWrapper]:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.", code="not_writable") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(path: Path | None) -> Generator[TextIO]:
+    """Standard output, or a file that is in its place only once it is whole. Raises as `whole_file`."""
+    if path is None:
+        yield sys.stdout
+        return
+    with whole_file(path) as file:
+        yield file
 
 
 def _parquet(standings: Standings) -> bytes:

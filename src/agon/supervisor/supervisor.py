@@ -16,6 +16,7 @@ from agon.supervisor.options import Options
 from agon.supervisor.policy import EXIT_BAD_CONFIGURATION
 from agon.supervisor.preflight import check_port, locked, memory_notice
 from agon.supervisor.progress import Follower, probe
+from agon.supervisor.running import note_address
 from agon.supervisor.service import Service, command
 from agon.supervisor.terminal import Terminal
 from agon.supervisor.watch import Watch
@@ -48,6 +49,7 @@ class Supervisor:
             signal.signal(number, self._stop_soon)
         with locked(self._options.data_dir):
             check_port(self._options)
+            note_address(self._options.data_dir, self._options.url)
             try:
                 self._start()
                 self._keep_running()
