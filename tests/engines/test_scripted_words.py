@@ -80,6 +80,15 @@ def test_a_stop_word_ends_the_answer_before_it() -> None:
     assert say({"tokens": 30}, stop="∎") == whole[: whole.index("∎")]
 
 
+def test_given_words_are_said_to_the_questions_that_they_fit() -> None:
+    script: dict[str, object] = {"says": [{"when": "many", "text": " Forty-two,\n perhaps. "}, {"text": "What?"}]}
+    assert say(script) == " Forty-two,\n perhaps. "
+    assert say(script, messages=[{"role": "user", "content": "Who?"}]) == "What?"
+    cut = plan(script, max_tokens=1)
+    assert (cut.whole(), cut.finish_reason, cut.tokens) == (" Forty-two,", "length", 1)
+    assert check_text(say({"says": [{"when": "^Who", "text": "Me."}]})).complete
+
+
 def test_lengths_follow_the_prompt_or_the_request() -> None:
     assert check_text(say({"tokens": "max_tokens"}, max_tokens=17)).tokens == 17
     script: dict[str, object] = {"tokens": {"per_prompt_token": 1.5, "spread": 0.4}}

@@ -68,6 +68,14 @@ class Pause(_Words):
     share: Share = 1.0
 
 
+class Saying(_Words):
+    """An answer of given words, in place of checked text: for judges and the like."""
+
+    text: Annotated[str, Field(min_length=1)]
+    when: str = ""
+    """A regular expression that the question holds."""
+
+
 class Dialect(_Words):
     """Lawful oddities of servers' event streams."""
 
@@ -109,6 +117,9 @@ class ScriptedModel(_Words):
     """How requests fail."""
     pause: Pause | None = None
     """A stall that ends: nothing is said for a while, and then the answer goes on."""
+    says: tuple[Saying, ...] = ()
+    """Given words to some questions; the first that fits. Their length is their own, and `stop` and `prefill` are
+    not heeded."""
     dialect: Dialect = Dialect()
     """Lawful oddities of servers' event streams."""
     refuse_fields: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """What one scripted answer will be, decided before its first byte. Does no I/O."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -44,6 +45,8 @@ class Plan:
     """Number of the token that does not come any more."""
     pause_at: int | None
     script: ScriptedModel
+    own: tuple[str, ...] = ()
+    """What is said in place of checked text, by token."""
 
     @property
     def tokens(self) -> int:
@@ -62,6 +65,8 @@ class Plan:
         return delay + ((self.prompt_tokens - self.cached_tokens) / rate if rate else 0.0)
 
     def text(self, number: int) -> str:
+        if self.own:
+            return self.own[number]
         last = number == self.end - 1
         said = token(self.key, number, last=last and self.marked)
         return said[self.skip if number == self.first else 0 : self.keep if last else None]
@@ -114,14 +119,15 @@ def make_plan(body: Mapping[str, object], script: ScriptedModel, chances: Chance
     messages, begun = _split(request.messages) if script.prefill else (request.messages, "")
     model = str(body["model"])
     key = text_key(model, messages, request.seed)
-    place = _place(key, begun)
+    own = _own_words(script, messages[-1].content)
+    place = Place(0, 0, complete=False) if own else _place(key, begun)
     prompt_tokens = words(request.messages)
-    length = _length(script, key, place, prompt_tokens, request.limit)
+    length = len(own) or _length(script, key, place, prompt_tokens, request.limit)
     end = place.number if place.complete else min(length, place.number + (request.limit or length))
     fail = chances.next_failure(script, key)
     if fail and fail.kind == "empty":
         end = place.number
-    stopped = _stop(key, place, end, request.stop, marked=end == length)
+    stopped = None if own else _stop(key, place, end, request.stop, marked=end == length)
     marked = end == length and (stopped is None or stopped.number == end)
     whole = end == length or place.complete or stopped is not None or (fail is not None and fail.kind == "empty")
     end = stopped.number if stopped else end
@@ -149,7 +155,13 @@ def make_plan(body: Mapping[str, object], script: ScriptedModel, chances: Chance
         fail_at=_number(fail.at_token, key, "fail", place, end) if fail and fail.kind != "empty" else None,
         pause_at=_number(pause.at_token, key, "pause", place, end) if pause else None,
         script=script,
+        own=own,
     )
+
+
+def _own_words(script: ScriptedModel, question: str) -> tuple[str, ...]:
+    text = next((saying.text for saying in script.says if re.search(saying.when, question, re.DOTALL)), "")
+    return tuple(re.findall(r"\s*\S+|\s+\Z", text))
 
 
 def _split(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], str]:
