@@ -11,9 +11,11 @@ from prometheus_client.registry import Collector
 
 from agon.core.conversation import AnswerState
 from agon.core.generation import Finish
+from agon.core.round_ports import Backlog
 from agon.dispatch.breaker import BreakerState
 from agon.dispatch.measures import Cause, ReplicaFigures
 from agon.rounds.caches import TieredCache
+from agon.scoring.fidelity import Decision, Fidelity
 
 _LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0)
 
@@ -35,6 +37,9 @@ class Metrics:
         self.votes = Counter("arena_votes", "Votes committed", ["winner"], registry=registry)
         self.turns = Counter("arena_turns", "Turns that were let in", ["kind"], registry=registry)
         self.refusals = Counter("arena_refusals", "Turns that were refused", ["reason"], registry=registry)
+        self.submissions = Counter(
+            "arena_round_submissions", "Answers that were submitted to rounds", ["outcome"], registry=registry
+        )
         self.first_token_s = Histogram(
             "arena_watch_first_token_seconds",
             "Time from a watcher's coming to the first text of a turn",
@@ -221,7 +226,7 @@ _SAMPLE_BUCKETS_S = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.
 
 
 class WorkerMetrics:
-    """A worker's metrics: `PipelineMeasures` and `PumpMeasures` for Prometheus. Scorers are those that rounds name."""
+    """A worker's metrics: what the pipeline, the pump and the drift guard tell. Scorers are those that rounds name."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.registry = registry
@@ -253,6 +258,22 @@ class WorkerMetrics:
         self.stall_s = Gauge(
             "arena_worker_stall_seconds", "How long jobs have waited for this idle worker", registry=registry
         )
+
+        self._checks = Counter("arena_drift_checks", "Looks at the drift", ["verdict"], registry=registry)
+        self._kl_mean = Gauge("arena_drift_kl_mean_nats", "Mean divergence at the last look", registry=registry)
+        self._kl_p99 = Gauge("arena_drift_kl_p99_nats", "Its 99th percentile", registry=registry)
+        self._top1 = Gauge("arena_drift_top1_ratio", "Share of pairs that both prefer alike", registry=registry)
+        self._rolled_back = Gauge("arena_drift_rolled_back", "Whether the full engine scores", registry=registry)
+
+    def checked(self, decision: Decision, found: Fidelity | None) -> None:
+        self._checks.labels(decision.verdict.value).inc()
+        if found is not None:
+            self._kl_mean.set(found.kl_mean)
+            self._kl_p99.set(found.kl_p99)
+            self._top1.set(found.top1)
+
+    def in_force(self, precision: str) -> None:
+        self._rolled_back.set(precision == "fp32")
 
     def scored(self, scorer: str, outcome: str, answers: int) -> None:
         self._scored.labels(scorer, outcome).inc(answers)

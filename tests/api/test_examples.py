@@ -8,7 +8,15 @@ from prometheus_client import CollectorRegistry
 from pydantic import BaseModel
 
 from agon import config
-from agon.api import admin_schemas, board_schemas, errors, openai_document, schemas
+from agon.api import (
+    admin_schemas,
+    board_schemas,
+    errors,
+    openai_document,
+    round_schemas,
+    round_standings_schemas,
+    schemas,
+)
 from agon.api.app import create_app
 from agon.config import Settings
 from agon.telemetry import Metrics
@@ -18,7 +26,8 @@ PLAIN = {"HTTPValidationError"}
 
 
 def models() -> dict[str, type[BaseModel]]:
-    rooms = (schemas, admin_schemas, board_schemas, errors, openai_document, config)
+    rounds = (round_schemas, round_standings_schemas)
+    rooms = (schemas, admin_schemas, board_schemas, *rounds, errors, openai_document, config)
     found = [value for room in rooms for value in vars(room).values()]
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel)}
 

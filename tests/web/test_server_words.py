@@ -20,21 +20,32 @@ KNOWN = set(re.findall(r"^  (\w+): \{", WORDS.partition("ERRORS")[2].partition("
 # Said to admins, to programs, or in logs; the page asks for nothing that is answered so.
 NOT_FOR_PAGES = {
     "admin_key_needed",
+    "anchor_needed",
+    "answer_exists",
     "answer_failed",
+    "answer_lost",
     "answer_not_found",
     "bad_event_id",
     "contestant_exists",
+    "contestant_made_here",
     "contestant_not_found",
+    "contestant_unknown",
     "database_too_new",
+    "duplicate_contestant",
+    "duplicate_question",
+    "empty_bank",
     "error",
     "engine_unreachable",
     "invalid_api_key",
+    "invalid_bank",
     "model_not_found",
     "not_ready",
     "receipt_not_found",
     "replica_not_found",
     "result_not_found",
+    "round_exists",
     "session_not_found",
+    "too_many_submits",
     "unreadable",
 }
 
@@ -44,7 +55,7 @@ def _kinds(base: type[AgonError]) -> list[type[AgonError]]:
 
 
 def _raised() -> set[str]:
-    rooms = ("core", "arena", "boards", "api", "dispatch", "stores")
+    rooms = ("core", "arena", "boards", "rounds", "api", "dispatch", "stores")
     files = [path for room in rooms for path in (SOURCE / room).rglob("*.py")]
     text = "\n".join(path.read_text() for path in files)
     named = set(re.findall(r'\bcode ?= ?"(\w+)"', text)) | set(re.findall(r'"code": "(\w+)"', text))

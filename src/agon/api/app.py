@@ -14,7 +14,9 @@ from agon.api.examples import add_examples
 from agon.api.middleware import Application, Guard, Measure
 from agon.api.openai import OpenAi
 from agon.api.openai_document import add_openai
-from agon.api.routes import admin, battles, boards, chat, health, sockets
+from agon.api.round_document import add_rounds
+from agon.api.routes import admin, battles, boards, chat, health, rounds, sockets
+from agon.api.submit import Submit
 from agon.bootstrap.gateway import gateway
 from agon.config import Settings
 from agon.telemetry import Metrics
@@ -57,14 +59,16 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
         redoc_url=None,
     )
     errors.install(app)
-    for router in (battles.router, boards.router, chat.router, sockets.router, admin.router, health.router):
-        app.include_router(router)
+    for part in (battles, boards, rounds, chat, sockets, admin, health):
+        app.include_router(part.router)
     _serve_page(app)
     describe = app.openapi
-    app.openapi = lambda: add_openai(add_examples(describe()))
-    app.add_middleware(Guard, body_bytes=settings.limits.body_bytes)
+    app.openapi = lambda: add_examples(add_rounds(add_openai(describe())))
+    limits = settings.limits
+    app.add_middleware(Guard, body_bytes=limits.body_bytes, bodies={rounds.ROUNDS: limits.bank_bytes})
     app.add_middleware(Measure, metrics=measured)
-    app.front = OpenAi(app.framework, settings=settings, metrics=measured)
+    behind = Submit(app.framework, settings=settings, metrics=measured)
+    app.front = OpenAi(behind, settings=settings, metrics=measured)
     return app
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from agon.api.round_examples import ROUND_EXAMPLES
+
 _ID = "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11"
 _RECEIPT = "5493b177-b8b7-4483-9aa0-b8dc409546bf"
 _AT = "2026-01-31T12:00:00Z"
@@ -189,6 +191,7 @@ EXAMPLES: dict[str, dict[str, JsonValue]] = {
     "MatrixOut": _MATRIX,
     "RatingHistoryOut": _HISTORY,
     "ErrorBody": _ERROR,
+    **ROUND_EXAMPLES,
 }
 
 

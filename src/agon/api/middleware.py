@@ -1,7 +1,7 @@
 """Pure ASGI middleware: sizes, security headers, metrics."""
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -31,33 +31,33 @@ _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 class Guard:
     """Refuses bodies over the limit and changes asked for by other sites; adds security headers."""
 
-    def __init__(self, app: Application, *, body_bytes: int) -> None:
+    def __init__(self, app: Application, *, body_bytes: int, bodies: Mapping[str, int] | None = None) -> None:
+        """`bodies` has the limits of addresses with ones of their own."""
         self._app = app
         self._body_bytes = body_bytes
+        self._bodies = bodies or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        refusal = self._refusal(scope["method"], headers)
+        most_bytes = self._bodies.get(scope["path"], self._body_bytes)
+        refusal = self._refusal(scope["method"], headers, most_bytes)
         if refusal is not None:
             await response_of(refusal)(scope, receive, _with_headers(send))
             return
-        await self._app(scope, self._bounded(receive), _with_headers(send))
+        await self._app(scope, self._bounded(receive, most_bytes), _with_headers(send))
 
-    def _refusal(self, method: str, headers: dict[bytes, bytes]) -> LimitExceeded | NotAllowed | None:
+    def _refusal(self, method: str, headers: dict[bytes, bytes], most_bytes: int) -> LimitExceeded | NotAllowed | None:
         length = headers.get(b"content-length", b"")
-        if length.isdigit() and int(length) > self._body_bytes:
-            return self._too_large()
+        if length.isdigit() and int(length) > most_bytes:
+            return too_large(most_bytes)
         if method not in _SAFE_METHODS and headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
             return NotAllowed("Another site may not act in your name.", code="cross_site")
         return None
 
-    def _too_large(self) -> LimitExceeded:
-        return LimitExceeded(f"The body is over {self._body_bytes} bytes.", code="body_too_large", field="body")
-
-    def _bounded(self, receive: Receive) -> Receive:
+    def _bounded(self, receive: Receive, most_bytes: int) -> Receive:
         """For bodies that do not say their length."""
         seen = 0
 
@@ -65,12 +65,16 @@ class Guard:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self._body_bytes:
+            if seen > most_bytes:
                 # The framework turns whatever else is raised here into a 400.
-                raise HTTPException(413, self._too_large().message.rstrip("."))
+                raise HTTPException(413, too_large(most_bytes).message.rstrip("."))
             return message
 
         return bounded
+
+
+def too_large(most_bytes: int) -> LimitExceeded:
+    return LimitExceeded(f"The body is over {most_bytes} bytes.", code="body_too_large", field="body")
 
 
 def _with_headers(send: Send) -> Send:

@@ -20,6 +20,7 @@ from agon.bootstrap.addresses import store_urls
 from agon.bootstrap.background import in_background
 from agon.bootstrap.executor import executing
 from agon.bootstrap.relay import relay
+from agon.bootstrap.rounds import RoundParts, round_parts
 from agon.config import Settings
 from agon.core.conversation import Limits
 from agon.core.placement import Admission
@@ -53,6 +54,7 @@ class Gateway:
     contestants: Contestants
     boards: BoardReader
     relay: Relay
+    rounds: RoundParts
     jobs: BoardJobs
     admin_keys: PostgresAdminKeys
     metrics: Metrics
@@ -115,6 +117,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
         relaying = await stack.enter_async_context(
             relay(settings, rosters=contestants, dispatch=dispatch, clearing=clearing, bus=bus)
         )
+        rounds = await stack.enter_async_context(round_parts(settings, database, contestants=contestants))
         await stack.enter_async_context(executing(dispatch, clearing, relaying.reports))
         stack.push_async_callback(executor.close)
         await stack.enter_async_context(in_background(watching.run))
@@ -128,6 +131,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             contestants=contestants,
             boards=BoardReader(boards),
             relay=relaying,
+            rounds=rounds,
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
             metrics=metrics,

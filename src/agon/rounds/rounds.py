@@ -9,6 +9,7 @@ from agon.core.round_ports import RoundLedger
 from agon.core.rounds import Question, Round, RoundContestant
 from agon.core.text import storable
 from agon.rounds.banks import check_bank
+from agon.scoring.judge import PREFIX as JUDGE_PREFIX
 
 MAX_NAME_CHARS = 200
 MAX_CONTESTANT_CHARS = 100
@@ -125,11 +126,13 @@ class Rounds:
         return names[0]
 
     async def _check_models(self, asked: NewRound) -> None:
-        if any(one.made_here for one in asked.contestants):
-            models = await self._models()
-            for place, one in enumerate(asked.contestants):
-                if one.made_here and one.name not in models:
-                    raise unknown_contestant(one.name, f"contestants.{place}")
+        wanted = {f"contestants.{place}": one.name for place, one in enumerate(asked.contestants) if one.made_here}
+        if asked.scorer.startswith(JUDGE_PREFIX):
+            wanted["scorer"] = asked.scorer.removeprefix(JUDGE_PREFIX)
+        models = await self._models() if wanted else ()
+        for field, name in wanted.items():
+            if name not in models:
+                raise unknown_contestant(name, field)
 
 
 def _names(contestants: Sequence[RoundContestant]) -> list[str]:

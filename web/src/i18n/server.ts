@@ -29,6 +29,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   body_too_large: { en: null, zh: '发送的内容过大。' },
   bus_unavailable: { en: null, zh: '竞技场的消息服务暂时无法访问，请稍后重试。' },
   busy: { en: null, zh: '竞技场正忙，请稍后重试。' },
+  category_not_found: { en: null, zh: '这一轮评测中没有此类别的已评分题目。' },
   client_limit: { en: null, zh: '您最近的请求过多，请稍后重试。' },
   conflict: { en: null, zh: '当前状态不允许此操作。' },
   conversation_not_found: {
@@ -55,6 +56,8 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   not_enough_models: { en: null, zh: '对战需要两个已就绪的模型，目前不足两个。' },
   not_found: { en: null, zh: '此地址没有内容。' },
   not_last_turn: { en: null, zh: '只有最后一轮的回答可以重新生成。' },
+  question_unknown: { en: null, zh: '这一轮评测中没有这道题目。' },
+  round_not_found: { en: null, zh: '没有这一轮评测。' },
   same_model: { en: null, zh: '请选择两个不同的模型。' },
   too_many_turns: { en: null, zh: '此对话已达到轮数上限。' },
   turn_in_progress: { en: null, zh: '上一轮的回答还在生成。' },

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 0c3538bffd8b961e33006fa1782ef2853860f49940a6b5070f4d4ed0ba2e20ad. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 504d644f5194873e9203984f16be1fad7af4395d0e35109df6ce2c01498c7ab0. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -332,6 +332,210 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/arena/rounds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rounds
+         * @description Rounds, newest first.
+         */
+        get: operations["rounds_arena_rounds_get"];
+        put?: never;
+        /**
+         * Create Round
+         * @description Start a round: its contestants answer every question, a scorer scores the answers, a board ranks them.
+         */
+        post: operations["create_round_arena_rounds_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Round
+         * @description A round and how far it is.
+         */
+        get: operations["find_round_arena_rounds__round_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Answers
+         * @description All answers to one question, with their scores.
+         */
+        get: operations["round_answers_arena_rounds__round_id__answers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/board": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Board
+         * @description The board of a round as it is now.
+         */
+        get: operations["round_board_arena_rounds__round_id__board_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/contestants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Round Contestant
+         * @description Add a contestant to a round, finished or not; only its answers are made.
+         */
+        post: operations["add_round_contestant_arena_rounds__round_id__contestants_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Events
+         * @description How far a round is (`progress`) and its board (`board`), at once and whenever they change.
+         */
+        get: operations["round_events_arena_rounds__round_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Questions
+         * @description The questions of a round, in the order of its bank.
+         */
+        get: operations["round_questions_arena_rounds__round_id__questions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rerun Round
+         * @description Have answers made that failed, and answers scored that were parked, once more.
+         */
+        post: operations["rerun_round_arena_rounds__round_id__rerun_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/rivals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Rivals
+         * @description Everyone against everyone, on the questions that both have a score on.
+         */
+        get: operations["round_rivals_arena_rounds__round_id__rivals_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/rounds/{round_id}/trouble": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Trouble
+         * @description Answers that failed or are parked, with their errors.
+         */
+        get: operations["round_trouble_arena_rounds__round_id__trouble_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/arena/side-by-side": {
         parameters: {
             query?: never;
@@ -366,6 +570,26 @@ export interface paths {
         get: operations["status_arena_status_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit Answers
+         * @description Send an answer that was made elsewhere, or up to 1,000. The reply comes after the ledger has it; in a batch each has its own, be it a refusal.
+         */
+        post: operations["submit_answers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -556,6 +780,16 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Where a contestant's answers were when the board was made. */
+        AnswerCountsOut: {
+            abstained: number;
+            answered: number;
+            failed: number;
+            missing: number;
+            parked: number;
+            pending: number;
+            scored: number;
+        };
         /** @description One side's answer to one turn. */
         AnswerOut: {
             finish_reason: string | null;
@@ -563,6 +797,11 @@ export interface components {
             state: "pending" | "done" | "stopped" | "failed" | "forfeited";
             text: string | null;
         };
+        /**
+         * @description Where an answer of a round is.
+         * @enum {string}
+         */
+        AnswerStage: "pending" | "answered" | "scored" | "abstained" | "failed" | "parked";
         /**
          * @description A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them.
          * @example {
@@ -871,6 +1110,17 @@ export interface components {
             urls?: string[] | null;
             weight?: number | null;
         };
+        /** @description Where a contestant's answers are. */
+        ContestantProgressOut: {
+            abstained: number;
+            answered: number;
+            contestant: string;
+            failed: number;
+            missing: number;
+            parked: number;
+            pending: number;
+            scored: number;
+        };
         /**
          * @description One model. With `url` it is an OpenAI-compatible server, with `weights` it runs inside the runner.
          * @example {
@@ -1013,6 +1263,12 @@ export interface components {
             field?: string | null;
             message: string;
         };
+        /** @description A number with its 95 % interval; `null` where the scores do not determine it. */
+        FigureOut: {
+            high: number | null;
+            low: number | null;
+            value: number | null;
+        };
         /**
          * @description One's own conversations, newest first.
          * @example {
@@ -1138,6 +1394,52 @@ export interface components {
             a: string;
             b: string;
         };
+        /**
+         * @description A question bank, who answers it, and what scores the answers.
+         * @example {
+         *       "contestants": [
+         *         "smollm2-135m-instruct",
+         *         {
+         *           "made_here": false,
+         *           "name": "my-model"
+         *         }
+         *       ],
+         *       "name": "Spring",
+         *       "questions": [
+         *         {
+         *           "category": "science",
+         *           "id": "sky",
+         *           "language": "en",
+         *           "prompt": "Why is the sky blue?"
+         *         },
+         *         {
+         *           "category": "writing",
+         *           "turns": [
+         *             "Write a haiku.",
+         *             "And another."
+         *           ]
+         *         }
+         *       ],
+         *       "scorer": "reward"
+         *     }
+         */
+        NewRoundBody: {
+            /** @default null */
+            anchor: string | null;
+            contestants?: (string | components["schemas"]["RoundContestantIn"])[];
+            /** @default null */
+            id: string | null;
+            /** @default 160 */
+            max_tokens: number;
+            name: string;
+            questions: components["schemas"]["QuestionIn"][];
+            /** @default reward */
+            scorer: string;
+            /** @default 0 */
+            seed: number;
+            /** @default true */
+            strict: boolean;
+        };
         /** @description `code` is stable, `text` is for people. */
         NoteOut: {
             code: string;
@@ -1204,6 +1506,45 @@ export interface components {
             /** @example Explain rainbows to a child. */
             prompt: string;
         };
+        /** @description A question as banks write it. Other fields are passed over, so that lines of a bank can be sent as they are. */
+        QuestionIn: {
+            /** @default null */
+            category: string | null;
+            /** @default null */
+            id: string | number | null;
+            /** @default null */
+            language: string | null;
+            /** @default null */
+            prompt: string | null;
+            /** @default null */
+            turns: string[] | null;
+        };
+        QuestionOut: {
+            category: string;
+            id: string;
+            language: string;
+            turns: string[];
+        };
+        /**
+         * @description A page of a round's questions, in the order of its bank. `next` is what to `skip` to get the next page.
+         * @example {
+         *       "next": null,
+         *       "questions": [
+         *         {
+         *           "category": "science",
+         *           "id": "sky",
+         *           "language": "en",
+         *           "turns": [
+         *             "Why is the sky blue?"
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        QuestionsOut: {
+            next: number | null;
+            questions: components["schemas"]["QuestionOut"][];
+        };
         /**
          * @description Ratings at the end of UTC days, each from the votes of the window that ends then.
          * @example {
@@ -1248,6 +1589,10 @@ export interface components {
             updated_at: string | null;
             view: components["schemas"]["ViewOut"];
             votes: number[];
+        };
+        /** @description Why an answer of a batch was not taken; the others are. */
+        RefusedOut: {
+            error: components["schemas"]["ErrorDetail"];
         };
         /**
          * @description Which side to generate again.
@@ -1317,6 +1662,414 @@ export interface components {
         ReplicasOut: {
             replicas: components["schemas"]["ReplicaOut"][];
         };
+        /**
+         * @description How many answers are made or scored once more.
+         * @example {
+         *       "answers": 1
+         *     }
+         */
+        RerunOut: {
+            answers: number;
+        };
+        /**
+         * @description The best hundred contestants, by row, against each other on questions that both have a score on; `null` if none.
+         *
+         *     `low` and `high` are the 95 % interval of the win rate, `gap_low` and `gap_high` that of the mean difference of
+         *     scores, the row's less the column's.
+         * @example {
+         *       "contestants": [
+         *         "smollm2-135m-instruct",
+         *         "my-model"
+         *       ],
+         *       "gap": [
+         *         [
+         *           null,
+         *           0.21
+         *         ],
+         *         [
+         *           -0.21,
+         *           null
+         *         ]
+         *       ],
+         *       "gap_high": [
+         *         [
+         *           null,
+         *           0.37
+         *         ],
+         *         [
+         *           -0.05,
+         *           null
+         *         ]
+         *       ],
+         *       "gap_low": [
+         *         [
+         *           null,
+         *           0.05
+         *         ],
+         *         [
+         *           -0.37,
+         *           null
+         *         ]
+         *       ],
+         *       "high": [
+         *         [
+         *           null,
+         *           0.76
+         *         ],
+         *         [
+         *           0.46,
+         *           null
+         *         ]
+         *       ],
+         *       "low": [
+         *         [
+         *           null,
+         *           0.54
+         *         ],
+         *         [
+         *           0.24,
+         *           null
+         *         ]
+         *       ],
+         *       "merged": 128,
+         *       "questions": [
+         *         [
+         *           0,
+         *           64
+         *         ],
+         *         [
+         *           64,
+         *           0
+         *         ]
+         *       ],
+         *       "round": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "ties": [
+         *         [
+         *           0,
+         *           4
+         *         ],
+         *         [
+         *           4,
+         *           0
+         *         ]
+         *       ],
+         *       "win_rate": [
+         *         [
+         *           null,
+         *           0.66
+         *         ],
+         *         [
+         *           0.34,
+         *           null
+         *         ]
+         *       ],
+         *       "wins": [
+         *         [
+         *           0,
+         *           40
+         *         ],
+         *         [
+         *           20,
+         *           0
+         *         ]
+         *       ]
+         *     }
+         */
+        RivalsOut: {
+            contestants: string[];
+            gap: (number | null)[][];
+            gap_high: (number | null)[][];
+            gap_low: (number | null)[][];
+            high: (number | null)[][];
+            low: (number | null)[][];
+            merged: number;
+            questions: number[][];
+            round: string;
+            ties: number[][];
+            win_rate: (number | null)[][];
+            wins: number[][];
+        };
+        /** @description One contestant's answer to one question. */
+        RoundAnswerOut: {
+            contestant: string;
+            detail: {
+                [key: string]: unknown;
+            } | null;
+            error: string | null;
+            /** Format: uuid */
+            id: string;
+            question: string;
+            score: number | null;
+            stage: components["schemas"]["AnswerStage"];
+            texts: string[];
+        };
+        /**
+         * @description All answers to one question, in the order of the contestants.
+         * @example {
+         *       "answers": [
+         *         {
+         *           "contestant": "smollm2-135m-instruct",
+         *           "detail": null,
+         *           "error": null,
+         *           "id": "5493b177-b8b7-4483-9aa0-b8dc409546bf",
+         *           "question": "sky",
+         *           "score": 1.25,
+         *           "stage": "scored",
+         *           "texts": [
+         *             "Because air scatters blue light the most."
+         *           ]
+         *         }
+         *       ],
+         *       "question": "sky"
+         *     }
+         */
+        RoundAnswersOut: {
+            answers: components["schemas"]["RoundAnswerOut"][];
+            question: string;
+        };
+        /**
+         * @description The board of a round, or of one category of its questions.
+         * @example {
+         *       "answers": {
+         *         "smollm2-135m-instruct": {
+         *           "abstained": 0,
+         *           "answered": 3,
+         *           "failed": 1,
+         *           "missing": 0,
+         *           "parked": 0,
+         *           "pending": 12,
+         *           "scored": 64
+         *         }
+         *       },
+         *       "categories": [
+         *         {
+         *           "category": "science",
+         *           "questions": 30,
+         *           "sparse": false
+         *         }
+         *       ],
+         *       "category": null,
+         *       "made_at": "2026-01-31T12:00:00Z",
+         *       "merged": 128,
+         *       "notes": [],
+         *       "questions": 80,
+         *       "round": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "rows": [
+         *         {
+         *           "contestant": "smollm2-135m-instruct",
+         *           "losses": 20,
+         *           "notes": [],
+         *           "paired_rank": 1,
+         *           "rank": 1,
+         *           "rating": {
+         *             "high": 1101,
+         *             "low": 1013,
+         *             "value": 1057
+         *           },
+         *           "rating_rank": 1,
+         *           "score": {
+         *             "high": 0.53,
+         *             "low": 0.31,
+         *             "value": 0.42
+         *           },
+         *           "scored": 64,
+         *           "ties": 4,
+         *           "win_rate": {
+         *             "high": 0.76,
+         *             "low": 0.54,
+         *             "value": 0.66
+         *           },
+         *           "wins": 40
+         *         }
+         *       ],
+         *       "scored_questions": 64,
+         *       "scorer": "reward"
+         *     }
+         */
+        RoundBoardOut: {
+            answers: {
+                [key: string]: components["schemas"]["AnswerCountsOut"];
+            };
+            categories: components["schemas"]["RoundCategoryOut"][];
+            category: string | null;
+            made_at: string | null;
+            merged: number;
+            notes: components["schemas"]["NoteOut"][];
+            questions: number;
+            round: string;
+            rows: components["schemas"]["RoundRowOut"][];
+            scored_questions: number;
+            scorer: string;
+        };
+        RoundCategoryOut: {
+            category: string;
+            questions: number;
+            sparse: boolean;
+        };
+        /**
+         * @description A contestant of a round.
+         * @example {
+         *       "name": "smollm2-135m-instruct"
+         *     }
+         */
+        RoundContestantIn: {
+            /** @default true */
+            made_here: boolean;
+            name: string;
+        };
+        RoundContestantOut: {
+            made_here: boolean;
+            name: string;
+        };
+        /**
+         * @description A round and how far it is.
+         * @example {
+         *       "anchor": null,
+         *       "contestants": [
+         *         {
+         *           "made_here": true,
+         *           "name": "smollm2-135m-instruct"
+         *         },
+         *         {
+         *           "made_here": false,
+         *           "name": "my-model"
+         *         }
+         *       ],
+         *       "created_at": "2026-01-31T12:00:00Z",
+         *       "done": false,
+         *       "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "max_tokens": 160,
+         *       "name": "Spring",
+         *       "progress": [
+         *         {
+         *           "abstained": 0,
+         *           "answered": 3,
+         *           "contestant": "smollm2-135m-instruct",
+         *           "failed": 1,
+         *           "missing": 0,
+         *           "parked": 0,
+         *           "pending": 12,
+         *           "scored": 64
+         *         },
+         *         {
+         *           "abstained": 0,
+         *           "answered": 0,
+         *           "contestant": "my-model",
+         *           "failed": 0,
+         *           "missing": 80,
+         *           "parked": 0,
+         *           "pending": 0,
+         *           "scored": 0
+         *         }
+         *       ],
+         *       "questions": 80,
+         *       "scorer": "reward",
+         *       "seed": 0,
+         *       "strict": true,
+         *       "trouble": 1
+         *     }
+         */
+        RoundDetailOut: {
+            anchor: string | null;
+            contestants: components["schemas"]["RoundContestantOut"][];
+            created_at: string | null;
+            done: boolean;
+            /** Format: uuid */
+            id: string;
+            max_tokens: number;
+            name: string;
+            progress: components["schemas"]["ContestantProgressOut"][];
+            questions: number;
+            scorer: string;
+            seed: number;
+            strict: boolean;
+            trouble: number;
+        };
+        /**
+         * @description A round.
+         * @example {
+         *       "anchor": null,
+         *       "contestants": [
+         *         {
+         *           "made_here": true,
+         *           "name": "smollm2-135m-instruct"
+         *         },
+         *         {
+         *           "made_here": false,
+         *           "name": "my-model"
+         *         }
+         *       ],
+         *       "created_at": "2026-01-31T12:00:00Z",
+         *       "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "max_tokens": 160,
+         *       "name": "Spring",
+         *       "questions": 80,
+         *       "scorer": "reward",
+         *       "seed": 0,
+         *       "strict": true
+         *     }
+         */
+        RoundOut: {
+            anchor: string | null;
+            contestants: components["schemas"]["RoundContestantOut"][];
+            created_at: string | null;
+            /** Format: uuid */
+            id: string;
+            max_tokens: number;
+            name: string;
+            questions: number;
+            scorer: string;
+            seed: number;
+            strict: boolean;
+        };
+        /** @description One contestant, by the questions on which it has a score. */
+        RoundRowOut: {
+            contestant: string;
+            losses: number;
+            notes: components["schemas"]["NoteOut"][];
+            paired_rank: number | null;
+            rank: number | null;
+            rating: components["schemas"]["FigureOut"];
+            rating_rank: number | null;
+            score: components["schemas"]["FigureOut"];
+            scored: number;
+            ties: number;
+            win_rate: components["schemas"]["FigureOut"];
+            wins: number;
+        };
+        /**
+         * @description A page of rounds, newest first. `next` is what to ask for `before` to get the next page.
+         * @example {
+         *       "next": null,
+         *       "rounds": [
+         *         {
+         *           "anchor": null,
+         *           "contestants": [
+         *             {
+         *               "made_here": true,
+         *               "name": "smollm2-135m-instruct"
+         *             },
+         *             {
+         *               "made_here": false,
+         *               "name": "my-model"
+         *             }
+         *           ],
+         *           "created_at": "2026-01-31T12:00:00Z",
+         *           "id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *           "max_tokens": 160,
+         *           "name": "Spring",
+         *           "questions": 80,
+         *           "scorer": "reward",
+         *           "seed": 0,
+         *           "strict": true
+         *         }
+         *       ]
+         *     }
+         */
+        RoundsOut: {
+            next: string | null;
+            rounds: components["schemas"]["RoundOut"][];
+        };
         /** @description One model through time, a value a day; `null` where the votes did not determine it. */
         SeriesOut: {
             high: (number | null)[];
@@ -1378,6 +2131,79 @@ export interface components {
             points: number;
             se: number;
         };
+        /**
+         * @description An answer that was made elsewhere.
+         * @example {
+         *       "model": "my-model",
+         *       "question": "sky",
+         *       "round_id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *       "text": "Because air scatters blue light the most."
+         *     }
+         */
+        SubmissionIn: {
+            model: string;
+            /** @default null */
+            prompt: string | null;
+            /** @default null */
+            question: string | null;
+            /** Format: uuid */
+            round_id: string;
+            /** @default null */
+            text: string | null;
+            /** @default null */
+            texts: string[] | null;
+            /** @default null */
+            turns: string[] | null;
+        };
+        /**
+         * @description Answers that were made elsewhere.
+         * @example {
+         *       "answers": [
+         *         {
+         *           "model": "my-model",
+         *           "question": "sky",
+         *           "round_id": "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11",
+         *           "text": "Because air scatters blue light the most."
+         *         }
+         *       ]
+         *     }
+         */
+        SubmissionsIn: {
+            answers: components["schemas"]["SubmissionIn"][];
+        };
+        /**
+         * @description What became of each answer, in order.
+         * @example {
+         *       "answers": [
+         *         {
+         *           "answer_id": "5493b177-b8b7-4483-9aa0-b8dc409546bf",
+         *           "repeated": false
+         *         },
+         *         {
+         *           "error": {
+         *             "code": "question_unknown",
+         *             "field": "question",
+         *             "message": "This round has no question 'moon'."
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        SubmittedBatchOut: {
+            answers: (components["schemas"]["SubmittedOut"] | components["schemas"]["RefusedOut"])[];
+        };
+        /**
+         * @description The ledger has the answer.
+         * @example {
+         *       "answer_id": "5493b177-b8b7-4483-9aa0-b8dc409546bf",
+         *       "repeated": false
+         *     }
+         */
+        SubmittedOut: {
+            /** Format: uuid */
+            answer_id: string;
+            repeated: boolean;
+        };
         /** @description A line of one's history. */
         SummaryOut: {
             /** Format: date-time */
@@ -1393,6 +2219,26 @@ export interface components {
             state: "open" | "forfeited" | "voted" | "void";
             title: string;
             winner: components["schemas"]["Winner"] | null;
+        };
+        /**
+         * @description Answers that failed or are parked, the oldest first.
+         * @example {
+         *       "answers": [
+         *         {
+         *           "contestant": "smollm2-135m-instruct",
+         *           "detail": null,
+         *           "error": "engine_unreachable: nobody answered",
+         *           "id": "5493b177-b8b7-4483-9aa0-b8dc409546bf",
+         *           "question": "sky",
+         *           "score": null,
+         *           "stage": "failed",
+         *           "texts": []
+         *         }
+         *       ]
+         *     }
+         */
+        TroubleOut: {
+            answers: components["schemas"]["RoundAnswerOut"][];
         };
         /** @description One prompt and its answers. */
         TurnOut: {
@@ -2515,6 +3361,698 @@ export interface operations {
             };
         };
     };
+    rounds_arena_rounds_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundsOut"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_round_arena_rounds_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRoundBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundOut"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    find_round_arena_rounds__round_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundDetailOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_answers_arena_rounds__round_id__answers_get: {
+        parameters: {
+            query: {
+                /** @description Its id. */
+                question: string;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundAnswersOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_board_arena_rounds__round_id__board_get: {
+        parameters: {
+            query?: {
+                /** @description Its questions alone. */
+                category?: string | null;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundBoardOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    add_round_contestant_arena_rounds__round_id__contestants_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoundContestantIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundOut"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_events_arena_rounds__round_id__events_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_questions_arena_rounds__round_id__questions_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                skip?: number;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionsOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    rerun_round_arena_rounds__round_id__rerun_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunOut"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_rivals_arena_rounds__round_id__rivals_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RivalsOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    round_trouble_arena_rounds__round_id__trouble_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TroubleOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     start_side_by_side_arena_side_by_side_post: {
         parameters: {
             query?: never;
@@ -2593,6 +4131,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusOut"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    submit_answers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmissionIn"] | components["schemas"]["SubmissionsIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmittedOut"] | components["schemas"]["SubmittedBatchOut"];
+                };
+            };
+            /** @description Refused */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /** @description Refused */
