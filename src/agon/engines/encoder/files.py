@@ -1,12 +1,36 @@
 """Files that are there as a whole or not at all."""
 
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from agon.core.errors import Unavailable
+
+_POLL_S: Final = 0.2
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[None]:
+    """Make engines of one model folder one after the other, whichever processes want to. Raises `Unavailable`."""
+    path = folder / ".engines.lock"
+    try:
+        lock = path.open("wb")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    with lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_POLL_S)
+        yield
 
 
 def replace_text(path: Path, text: str) -> None:
