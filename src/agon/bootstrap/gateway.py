@@ -26,11 +26,13 @@ from agon.core.conversation import Limits
 from agon.core.placement import Admission
 from agon.dispatch.clearing import Clearing
 from agon.relay.relay import Relay
+from agon.rounds.engine_checks import EngineChecks
 from agon.stores.jobs import BoardJobs
 from agon.stores.postgres.answers import PostgresAnswers
 from agon.stores.postgres.contestants import PostgresAdminKeys, PostgresContestants
 from agon.stores.postgres.conversations import PostgresConversations
 from agon.stores.postgres.database import Database
+from agon.stores.postgres.engine_checks import PostgresEngineChecks
 from agon.stores.postgres.votes import PostgresVotes
 from agon.stores.redis.boards import RedisBoards
 from agon.stores.redis.bus import RedisBus
@@ -57,6 +59,7 @@ class Gateway:
     rounds: RoundParts
     jobs: BoardJobs
     admin_keys: PostgresAdminKeys
+    engine_checks: EngineChecks
     metrics: Metrics
 
 
@@ -134,6 +137,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             rounds=rounds,
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
+            engine_checks=PostgresEngineChecks(database),
             metrics=metrics,
         )
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 504d644f5194873e9203984f16be1fad7af4395d0e35109df6ce2c01498c7ab0. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 7c8faf2faba79a2b691ec65f257732caca89b5dee7fb82a411501a84ae2bb1d3. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -304,6 +304,26 @@ export interface paths {
          * @description Who beats whom how often: as voted, and as the ratings predict it.
          */
         get: operations["matrix_arena_boards__name__matrix_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/engines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Engines
+         * @description Whether a reduced engine of the reward model has drifted from the full-precision one, and was rolled back.
+         */
+        get: operations["engines_arena_engines_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1241,6 +1261,30 @@ export interface components {
             turns: components["schemas"]["TurnOut"][];
             void_reason: string | null;
             winner: components["schemas"]["Winner"] | null;
+        };
+        /** @description The last look at one engine. */
+        EngineCheckOut: {
+            /** Format: date-time */
+            checked_at: string;
+            engine: string;
+            found: components["schemas"]["EngineFiguresOut"] | null;
+            model: string;
+            noise: components["schemas"]["EngineFiguresOut"] | null;
+            reasons: string[];
+            rolled_back_since: string | null;
+            verdict: string;
+        };
+        /** @description The last look at each engine, the newest first; none where no reduced engine has scored anything yet. */
+        EngineChecksOut: {
+            engines: components["schemas"]["EngineCheckOut"][];
+        };
+        /** @description How far an engine's scores are from the full-precision one's, on the same answers. */
+        EngineFiguresOut: {
+            kl_mean: number;
+            kl_p99: number;
+            pairs: number;
+            samples: number;
+            top1: number;
         };
         /** @enum {string} */
         EngineState: "loading" | "ready" | "cold" | "draining" | "ejected" | "failed" | "unknown";
@@ -3310,6 +3354,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    engines_arena_engines_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EngineChecksOut"];
                 };
             };
             /** @description Service Unavailable */
