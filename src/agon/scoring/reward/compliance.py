@@ -128,7 +128,7 @@ def compliance(pair: Pair) -> dict[str, float]:
         "reasons_wanted": wants.long * reasons,
         "headers": min(3.0, len(re.findall(r"^#{1,4} \S", text, re.MULTILINE))),
         "bold": min(3.0, math.log1p(text.count("**") / 2)),
-        "paragraphs": float("\n\n" in text.strip()),
+        "paragraphs": float(len({part.strip() for part in text.split("\n\n") if part.strip()}) > 1),
         "names": _names(pair),
     }
 

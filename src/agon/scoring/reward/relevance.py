@@ -22,6 +22,7 @@ _SCRIPTS: Final = (
 _READ: Final = 400
 _OPENING_WORDS: Final = 25
 _START_WORDS: Final = 6
+_START_GRAMS: Final = 40
 
 
 def relevance(pair: Pair) -> dict[str, float]:
@@ -47,9 +48,11 @@ def relevance(pair: Pair) -> dict[str, float]:
 
 
 def _copied(pair: Pair, size: int) -> float:
-    grams = pair.answer.grams(size)
+    """How much of the answer is copied, or of its start, so that words after a copy do not thin it out."""
     theirs = set(pair.prompt.grams(size))
-    return share(sum(gram in theirs for gram in grams), len(grams))
+    copied = [gram in theirs for gram in pair.answer.grams(size)]
+    start = copied[:_START_GRAMS]
+    return max(share(sum(copied), len(copied)), share(sum(start), len(start)))
 
 
 def _shared_start(pair: Pair) -> float:
