@@ -86,7 +86,11 @@ async def test_no_request_that_the_document_allows_breaks_it(stage: Stage) -> No
         cookie = voter.http.cookies["agon_voter"]
         schema: Any = schemathesis.openapi.from_dict((await voter.http.get("/openapi.json")).json())
     headers = {"Cookie": f"agon_voter={cookie}", "Authorization": f"Bearer {stage.admin_key}"}
-    await asyncio.to_thread(fuzz, schema, stage.url, headers, battle["id"])
+    question = {"name": "Fuzz", "scorer": "format", "questions": [{"id": "q", "prompt": "Why?"}]}
+    async with stage.admin() as admin:
+        round_id = expect(await admin.post("/arena/rounds", json=question), 201)["id"]
+    known = {"battle_id": battle["id"], "round_id": round_id}
+    await asyncio.to_thread(fuzz, schema, stage.url, headers, known)
     async with stage.admin() as admin:
         for name in await stage.contestants():
             if name in NAMES:
@@ -95,21 +99,20 @@ async def test_no_request_that_the_document_allows_breaks_it(stage: Stage) -> No
                 await admin.delete(f"/admin/contestants/{name}")
 
 
-def fuzz(schema: Any, url: str, headers: dict[str, str], battle_id: str) -> None:
+def fuzz(schema: Any, url: str, headers: dict[str, str], known: dict[str, str]) -> None:
     for found in schema.get_all_operations():
         operation = found.ok()
         if not operation.path.endswith("/events"):
-            attempt(operation, url, headers, battle_id)
+            attempt(operation, url, headers, known)
 
 
-def attempt(operation: Any, url: str, headers: dict[str, str], battle_id: str) -> None:
+def attempt(operation: Any, url: str, headers: dict[str, str], known: dict[str, str]) -> None:
     cases: st.SearchStrategy[Any] = st.one_of([operation.as_strategy(mode) for mode in GenerationMode])
 
     @FEW
     @given(case=cases)
     def run(case: Any) -> None:
-        if "battle_id" in case.path_parameters:
-            case.path_parameters["battle_id"] = battle_id
+        case.path_parameters.update({name: one for name, one in known.items() if name in case.path_parameters})
         case.call_and_validate(base_url=url, headers=headers, checks=CHECKS, timeout=30)
 
     run()

@@ -1,10 +1,11 @@
 """The parts of those who run rounds, send answers to them, and look at them."""
 
 from collections.abc import AsyncGenerator, Collection
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from agon.arena.roster import Contestants
+from agon.bootstrap.addresses import store_urls
 from agon.bootstrap.round_boards import round_boards
 from agon.bootstrap.scorers import ScorerNames
 from agon.config import Settings
@@ -17,6 +18,7 @@ from agon.rounds.watching import RoundWatching
 from agon.stores.postgres.database import Database
 from agon.stores.postgres.round_standings import PostgresStandings
 from agon.stores.postgres.rounds import PostgresRounds
+from agon.stores.redis.nudges import AnswerNews
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +35,24 @@ async def round_parts(
     settings: Settings, database: Database, *, contestants: Contestants
 ) -> AsyncGenerator[RoundParts]:
     """Open while the block runs."""
-    ledger = PostgresRounds(database)
+    _, redis_url = store_urls(settings)
 
     async def models() -> Collection[str]:
         return {entry.contestant.name for entry in (await contestants.roster()).entries}
 
-    async with round_boards(settings) as kept:
+    async with AsyncExitStack() as stack:
+        ledger = PostgresRounds(database)
+        news = AnswerNews(redis_url, prefix=settings.stores.redis_prefix)
+        stack.push_async_callback(news.close)
+        stack.push_async_callback(ledger.close)
+        kept = await stack.enter_async_context(round_boards(settings))
         boards = RoundBoardReader(rounds=ledger, source=PostgresStandings(database), boards=kept)
-        try:
-            yield RoundParts(
-                ledger=ledger,
-                asking=Rounds(ledger, models=models, compares=ScorerNames(settings.scoring).compares),
-                submitting=Submitting(ledger, BankCopies(ledger), answers_came=lambda: None),
-                boards=boards,
-                watching=RoundWatching(ledger, boards),
-            )
-        finally:
-            await ledger.close()
+        yield RoundParts(
+            ledger=ledger,
+            asking=Rounds(
+                ledger, models=models, compares=ScorerNames(settings.scoring).compares, answers_due=news.came
+            ),
+            submitting=Submitting(ledger, BankCopies(ledger), answers_came=news.came),
+            boards=boards,
+            watching=RoundWatching(ledger, boards),
+        )

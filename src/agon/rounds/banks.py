@@ -145,19 +145,29 @@ def _json_rows(text: str) -> _Rows:
 
 
 def _csv_rows(text: str, delimiter: str) -> _Rows:
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
     while True:
+        place = f"line {rows.line_num + 1}"
         try:
             row = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
-            raise InvalidInput(f"line {rows.line_num}: {error}.", code="invalid_bank") from None
-        place = f"line {rows.line_num}"
-        if None in row or None in row.values():
-            raise InvalidInput(f"{place}: it has more or fewer fields than the header.", code="invalid_bank")
-        turns = [row[name] for name in row if name.startswith("turn_") and row[name]]
-        yield place, {name: value for name, value in row.items() if value} | ({"turns": turns} if turns else {})
+            raise InvalidInput(f"{place}: {error}.", code="invalid_bank") from None
+        if header is None:
+            header = row
+        elif row:
+            yield place, _named(header, row, place)
+
+
+def _named(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[str, object]:
+    """A row's values that are not empty; `turn_1`, `turn_2` … are its turns."""
+    if len(row) != len(header):
+        raise InvalidInput(f"{place}: it has more or fewer fields than the header.", code="invalid_bank")
+    values: dict[str, object] = {name: value for name, value in zip(header, row, strict=True) if value}
+    turns = [values[name] for name in header if name.startswith("turn_") and name in values]
+    return values | ({"turns": turns} if turns else {})
 
 
 def _json(text: str, place: str) -> object:
