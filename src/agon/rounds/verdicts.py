@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from agon.core.round_ports import ToScore, Verdict
-from agon.core.scoring import Sample, Score, Scored, Scorer
+from agon.core.scoring import Poison, Sample, Score, Scored, Scorer
 from agon.rounds.flights import Make
-from agon.rounds.isolation import score_apart
 from agon.rounds.messages import SCHEMA, decode_score, encode_score
+from agon.scoring.isolation import isolating, told
 
 Timed = Callable[[str, int, float], None]
 """Told of a scorer how many samples it has scored in how many seconds."""
@@ -71,6 +71,17 @@ class Judging:
 
     async def _score(self, scorer: Scorer, samples: Sequence[Sample]) -> Sequence[Scored]:
         begun = self._clock()
-        scored = await score_apart(scorer, samples)
+        scored = await isolating(scorer.score, samples)
         self._timed(scorer.name, len(samples), self._clock() - begun)
+        return [_writable(each) for each in scored]
+
+
+def _writable(scored: Scored) -> Scored:
+    """What no ledger could hold is as good as no score."""
+    if isinstance(scored, Poison) or scored.detail is None:
         return scored
+    try:
+        json.dumps(dict(scored.detail), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return Poison(f"What the scorer says beside the score is no JSON: {told(error)}")
+    return scored

@@ -2,17 +2,24 @@
 
 import asyncio
 import logging
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
-from celery import Celery
+from celery import Celery, chain
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from agon.boards.names import REFRESH_JOB
+from agon.core.errors import Unavailable
+from agon.rounds.names import JOBS
+from agon.rounds.pipeline import LONGEST_TASK_S
 
 log = logging.getLogger(__name__)
 
-_VISIBILITY_S = 120
+_QUEUE = "agon"
+_VISIBILITY_S = int(2 * LONGEST_TASK_S)
+"""From then on a job that nobody has acknowledged is believed to be lost. The ledger's leases find it long before."""
 _GATHER_S = 0.05
 """Votes within this time share one job."""
 
@@ -30,11 +37,14 @@ def celery_app(redis_url: str, prefix: str) -> Celery:
     app = Celery("agon", broker=_broker_url(redis_url), set_as_current=False)
     app.conf.update(
         broker_transport_options=options,
+        # Said in each of the places where it is looked for: whichever is asked must not believe in a shorter one.
+        result_backend_transport_options={"visibility_timeout": _VISIBILITY_S},
+        visibility_timeout=_VISIBILITY_S,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         task_ignore_result=True,
         task_acks_late=True,
-        task_default_queue="agon",
+        task_default_queue=_QUEUE,
         task_serializer="json",
         accept_content=["json"],
         worker_prefetch_multiplier=1,
@@ -52,6 +62,39 @@ def _broker_url(redis_url: str) -> str:
         return redis_url
     database = parse_qs(parts.query).get("db", ["0"])[0]
     return f"redis+socket://{parts.path}?virtual_host={database}"
+
+
+class RoundJobs:
+    """`BatchJobs` on Celery: a chain of the steps that a batch has before it."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    async def send(self, batch: UUID, step: str) -> None:
+        try:
+            # In a thread: the client blocks while Redis is away.
+            await asyncio.to_thread(self._send, str(batch), step)
+        except (OperationalError, RedisError, OSError) as error:
+            raise Unavailable("The jobs cannot be sent just now.", code="bus_unavailable") from error
+
+    def _send(self, batch: str, step: str) -> None:
+        steps = list(JOBS)
+        signatures = [
+            self._app.signature(JOBS[each], args=(batch,), immutable=True) for each in steps[steps.index(step) :]
+        ]
+        chain(*signatures, app=self._app).apply_async(retry=False)
+
+    async def waiting(self) -> int:
+        """Jobs that no worker has taken. Raises `Unavailable`."""
+        try:
+            return await asyncio.to_thread(self._waiting)
+        except (OperationalError, RedisError, OSError) as error:
+            raise Unavailable("The jobs cannot be counted just now.", code="bus_unavailable") from error
+
+    def _waiting(self) -> int:
+        with self._app.connection_for_read() as connection:
+            channel = cast("Any", connection.default_channel)
+            return int(channel.queue_declare(_QUEUE).message_count)
 
 
 class BoardJobs:

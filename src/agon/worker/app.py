@@ -1,89 +1,71 @@
-"""Puts the worker together: the tasks, and a sweep that needs no job to find work."""
+"""Puts the worker together: tasks, what goes on without any, and what it says of itself."""
 
-import asyncio
-import logging
-from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+import threading
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
 
 from celery import Celery
 
 from agon.boards.names import REFRESH_JOB
 from agon.bootstrap.addresses import jobs
-from agon.bootstrap.worker import BoardParts, board_parts
+from agon.bootstrap.pipeline import rounds_parts
+from agon.bootstrap.scorers import REWARD
+from agon.bootstrap.worker import board_parts
 from agon.config import Settings
 from agon.core.errors import Unavailable
+from agon.telemetry import CacheMetrics, WorkerMetrics
+from agon.worker.boards import BoardKeeper
+from agon.worker.endpoint import serve_state
 from agon.worker.loop import LoopThread
+from agon.worker.rounds import Run, load_scorers, rebuild_boards, register_rounds, state_backlog, watch_drift
+from agon.worker.stall import Running, end_when_stalled
 
-log = logging.getLogger(__name__)
-
-_SWEEP_S = 1.0
 _TASK_S = 60.0
-
-
-class BoardKeeper:
-    """The live board of this worker, refreshed by jobs and by a sweep, one at a time; and behind it the other pages."""
-
-    def __init__(self, parts: BoardParts) -> None:
-        self._parts = parts
-        self._turn = asyncio.Lock()
-        self._stirred = asyncio.Event()
-
-    async def refresh(self) -> None:
-        async with self._turn:
-            await self._parts.live.refresh()
-        self._stirred.set()
-
-    async def sweep(self) -> None:
-        """Look for votes whose job was lost, and for a board that Redis has lost."""
-        while True:
-            with _waiting("the board"):
-                async with self._turn:
-                    await self._parts.live.refresh_if_needed()
-            self._stirred.set()
-            await asyncio.sleep(_SWEEP_S)
-
-    async def listen(self) -> None:
-        """Hear at once that somebody wants a page that is not there."""
-        async for _ in self._parts.boards.wants():
-            self._stirred.set()
-
-    async def keep_pages(self) -> None:
-        while True:
-            await self._stirred.wait()
-            self._stirred.clear()
-            with _waiting("a page"):
-                if await self._parts.pages.read_texts():
-                    self._stirred.set()
-                await self._parts.pages.keep()
-
-
-@contextmanager
-def _waiting(what: str) -> Generator[None]:
-    try:
-        yield
-    except Unavailable as error:
-        log.warning("%s waits: %s", what, error.message)
+_CLOSE_S = 5.0
 
 
 def run_worker(settings: Settings) -> None:
     """Work until stopped."""
-    loop = LoopThread()
-    stack = AsyncExitStack()
-    keeper = BoardKeeper(loop.run(stack.enter_async_context(board_parts(settings)), timeout_s=_TASK_S))
-    app = jobs(settings)
-    register_tasks(app, keeper, loop)
-    for work in (keeper.sweep(), keeper.listen(), keeper.keep_pages()):
-        loop.spawn(work)
-    # Threads: the model that scores answers will be shared by all of them.
-    options = ["--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle"]
-    try:
-        app.worker_main(["worker", *options, "--loglevel", settings.log_level])
-    finally:
-        loop.run(stack.aclose(), timeout_s=5)
-        loop.close()
+    loop, running, ready = LoopThread(), Running(), threading.Event()
+    parts, app, metrics = AsyncExitStack(), jobs(settings), WorkerMetrics()
+    with ExitStack() as stack:
+        stack.callback(loop.close)
+        stack.callback(lambda: loop.run(parts.aclose(), timeout_s=_CLOSE_S))
+        keeper = BoardKeeper(loop.run(parts.enter_async_context(board_parts(settings)), timeout_s=_TASK_S))
+        rounds = loop.run(
+            parts.enter_async_context(rounds_parts(settings, app, metrics=metrics, caches=CacheMetrics())),
+            timeout_s=_TASK_S,
+        )
+
+        def run(work: Coroutine[Any, Any, None], timeout_s: float) -> None:
+            with running.one():
+                loop.run(work, timeout_s=timeout_s)
+
+        _register_boards(app, keeper, run)
+        register_rounds(app, rounds, run)
+        preloaded = (REWARD,) if settings.scoring.preload else ()
+        for work in (
+            keeper.sweep(),
+            keeper.listen(),
+            keeper.keep_pages(),
+            rebuild_boards(rounds),
+            state_backlog(rounds, metrics),
+            watch_drift(rounds),
+            load_scorers(rounds, preloaded, ready, metrics),
+            end_when_stalled(running, rounds.jobs.waiting, metrics.stall_s.set),
+        ):
+            loop.spawn(work)
+        if settings.server.worker_metrics_port:
+            host, port = settings.server.worker_metrics_host, settings.server.worker_metrics_port
+            stack.enter_context(serve_state(host, port, metrics.registry, ready))
+        # Threads: the model that scores answers is shared by all of them. One more than batches, for the live board.
+        options = ["--pool", "threads", "--concurrency", str(settings.rounds.in_flight + 1)]
+        quiet = ["--without-gossip", "--without-mingle", "--loglevel", settings.log_level]
+        app.worker_main(["worker", *options, *quiet])
 
 
-def register_tasks(app: Celery, keeper: BoardKeeper, loop: LoopThread) -> None:
+def _register_boards(app: Celery, keeper: BoardKeeper, run: Run) -> None:
     @app.task(name=REFRESH_JOB, autoretry_for=(Unavailable,), max_retries=2, default_retry_delay=1)
     def refresh_board() -> None:  # pyright: ignore[reportUnusedFunction]
-        loop.run(keeper.refresh(), timeout_s=_TASK_S)
+        run(keeper.refresh(), _TASK_S)

@@ -90,6 +90,11 @@ class Keys:
         return f"{self.prefix}:round-boards"
 
     @property
+    def agreements(self) -> str:
+        """How far scorers agree with people, by scorer."""
+        return f"{self.prefix}:agreements"
+
+    @property
     def wanted(self) -> str:
         """Pages by when they will no longer be wanted; also the channel that says that one is missing."""
         return f"{self.prefix}:wanted"

@@ -47,6 +47,6 @@ class AnswerNews:
         await asyncio.sleep(_GATHER_S)
         try:
             with translated():
-                await self._client.publish(self._channel, "came")
+                await self._client.publish(self._channel, "came")  # pyright: ignore[reportUnknownMemberType]
         except Unavailable as error:
             log.warning("that answers came was not told: %s", error.message)
