@@ -1,0 +1,41 @@
+"""One small model, and its engines, for all tests that only read them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.scoring.quantise.small import small_model, some_samples
+
+from agon.engines.encoder.making import Made, Workshop
+from agon.engines.encoder.texts import Texts, read_texts
+
+
+@pytest.fixture(scope="session")
+def pairs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Judged pairs of one prompt each."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
+    samples = some_samples(160)
+    rows = [
+        {"prompt": first.prompt, "answer_a": first.answer, "answer_b": second.answer, "preference": "ab"[place % 2]}
+        for place, (first, second) in enumerate(zip(samples[::2], samples[1::2], strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def texts(pairs_file: Path) -> Texts:
+    found, faults = read_texts([pairs_file])
+    assert not faults
+    return found
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory, texts: Texts) -> tuple[Path, Made]:
+    """A model folder with its 8-bit engine. Not to be written to."""
+    folder = small_model(tmp_path_factory.mktemp("models") / "small")
+    return folder, workshop(folder, texts).int8()
+
+
+def workshop(folder: Path, texts: Texts, told: list[str] | None = None) -> Workshop:
+    return Workshop(folder, texts, samples=40, tell=(told if told is not None else []).append)
