@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,9 +89,32 @@ def test_what_becomes_popular_during_a_flood_is_let_in() -> None:
     assert hits / 2_000 >= 0.9
 
 
-def test_what_nobody_asks_for_any_longer_leaves() -> None:
+def test_what_is_offered_enters_where_there_is_room_or_it_is_worth_it() -> None:
     hot = HotSet(50, 1 << 20)
-    ask = asker(hot)
+    for key in keys(50, seed=10):
+        hot.offer(key, VALUE)
+    assert len(hot) == 50
+    for key in keys(50, seed=10) * 2:
+        hot.get(key)
+    stranger, popular = keys(2, seed=11)
+    for _ in range(2):
+        hot.get(stranger)
+        hot.offer(stranger, VALUE)
+    assert stranger not in hot
+    for _ in range(4):
+        hot.get(popular)
+        hot.offer(popular, VALUE)
+    assert popular in hot
+
+
+@pytest.mark.parametrize("way", [HotSet.put, HotSet.offer])
+def test_what_nobody_asks_for_any_longer_leaves(way: Callable[[HotSet, bytes, bytes], None]) -> None:
+    hot = HotSet(50, 1 << 20)
+
+    def ask(key: bytes) -> None:
+        if hot.get(key) is None:
+            way(hot, key, VALUE)
+
     former, present = keys(50, seed=7), keys(50, seed=8)
     for _ in range(20):
         for key in former:

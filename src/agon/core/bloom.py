@@ -37,6 +37,7 @@ class Bloom:
         while self._probes > 1 and _wrong(capacity, self._bits, self._probes - 1) <= wrong:
             self._probes -= 1
         self._mask = self._bits - 1
+        self._rounds = range(self._probes)
         self._data = bytearray(self._bits >> 3)
         self._array: NDArray[np.uint8] = np.frombuffer(self._data, dtype=np.uint8)
         self._held = 0
@@ -65,11 +66,12 @@ class Bloom:
     def __contains__(self, digest: bytes) -> bool:
         data, mask = self._data, self._mask
         at, step = _WORDS.unpack_from(digest)
-        at, step = at & mask, step & mask | 1
-        for _ in range(self._probes):
+        step |= 1
+        for _ in self._rounds:
+            at &= mask
             if not data[at >> 3] >> (at & 7) & 1:
                 return False
-            at = (at + step) & mask
+            at += step
         return True
 
     def unknown(self, digests: Sequence[bytes]) -> Sequence[bytes]:

@@ -52,20 +52,35 @@ class TieredCache:
         self._shelf = shelf
 
     async def find(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
+        # In one piece: each call of another coroutine would cost as much as one of its steps.
+        hot, counts = self.hot, self.counts
         found: dict[bytes, bytes] = {}
         absent: list[bytes] = []
-        get = self.hot.get
         for key in keys:
-            value = get(key)
+            value = hot.get(key)
             if value is None:
                 absent.append(key)
             else:
                 found[key] = value
-        self.counts.memory += len(found)
+        counts.memory += len(found)
         if not absent:
             return found
-        elsewhere = await self._find_elsewhere(absent if len(absent) == 1 else list(dict.fromkeys(absent)))
-        return {**found, **elsewhere} if found else elsewhere
+        if len(absent) > 1:
+            absent = list(dict.fromkeys(absent))
+        unknown = self.known.unknown(absent)
+        asked = _without(absent, unknown) if unknown else absent
+        if asked:
+            elsewhere = await self._shared.find(asked)
+            counts.shared += len(elsewhere)
+            if len(elsewhere) < len(asked):
+                elsewhere = {**elsewhere, **await self._find_written(_without(asked, elsewhere))}
+            counts.missed += len(asked) - len(elsewhere)
+            for key, value in elsewhere.items():
+                hot.offer(key, value)
+                found[key] = value
+        counts.rejected += len(unknown)
+        counts.missed += len(unknown)
+        return found
 
     async def keep(self, values: Mapping[bytes, bytes]) -> None:
         if not values:
@@ -77,31 +92,15 @@ class TieredCache:
         await self.known.add(list(values))
         await self._shared.keep(values)
 
-    async def _find_elsewhere(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        counts = self.counts
-        unknown = self.known.unknown(keys)
-        asked = _without(keys, unknown) if unknown else keys
-        found: Mapping[bytes, bytes] = await self._shared.find(asked) if asked else {}
-        counts.shared += len(found)
-        if len(found) < len(asked):
-            written = await self._written(_without(asked, found))
-            if written:
-                counts.ledger += len(written)
-                await self._shared.keep(written)
-                found = {**found, **written}
-        counts.rejected += len(unknown)
-        counts.missed += len(keys) - len(found)
-        put = self.hot.put
-        for key, value in found.items():
-            put(key, value)
-        return found
-
-    async def _written(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
+    async def _find_written(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
         try:
-            return await self._shelf.find(keys)
+            written = await self._shelf.find(keys)
         except Unavailable as error:
             log.warning("the ledger was not asked for what is cached: %s", error.message)
             return {}
+        self.counts.ledger += len(written)
+        await self._shared.keep(written)
+        return written
 
 
 def _without(keys: Sequence[bytes], others: Iterable[bytes]) -> Sequence[bytes]:

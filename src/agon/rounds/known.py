@@ -36,7 +36,7 @@ class Known:
     something may have been missed, and before the ledger was read for the first time, nothing is denied at all.
     """
 
-    def __init__(self, shelf: Shelf, news: News, *, capacity: int, wrong: float = 0.001) -> None:
+    def __init__(self, shelf: Shelf, news: News, *, capacity: int, wrong: float = 0.0025) -> None:
         self._shelf = shelf
         self._news = news
         self._share_wrong = wrong
@@ -64,7 +64,7 @@ class Known:
 
     def unknown(self, keys: Sequence[bytes]) -> Sequence[bytes]:
         """Those that have no value anywhere."""
-        return self._filter.unknown(keys) if self.whole else ()
+        return self._filter.unknown(keys) if self._closed == self._gaps else ()
 
     async def add(self, keys: Sequence[bytes]) -> None:
         """Call it before the values are anywhere."""

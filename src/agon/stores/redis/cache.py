@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import logging
+from binascii import hexlify
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
+from itertools import chain
 from random import SystemRandom
 from secrets import token_hex
 
@@ -13,7 +15,7 @@ from agon.core.errors import Unavailable
 from agon.rounds.messages import seal, unseal
 from agon.stores.redis.bus import subscription
 from agon.stores.redis.client import Keys, connect, translated
-from agon.stores.redis.wire import Wire, Word, pack
+from agon.stores.redis.wire import Wire, Word
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ _NAMED_BYTES = 8
 _TIMEOUT_S = 0.5
 _PROBE_S = 0.5
 _JITTER = 0.2
+_END = b"\r\n"
 _AT_ONCE = 512
 _UNTOLD_MOST = 100_000
 _MISSED = "missed"
@@ -43,6 +46,8 @@ class RedisCache:
         self._keys = Keys(prefix)
         self._name = name
         self._start = self._keys.cached(name, "").encode()
+        # All names are of one length, so the beginning of a GET is always the same.
+        self._get = b"*2\r\n$3\r\nGET\r\n$%d\r\n%b" % (len(self._start) + 2 * _NAMED_BYTES, self._start)
         self._channel = self._keys.made(name)
         self._holder = token_hex(8)
         self._ttl_s = ttl_s
@@ -69,22 +74,20 @@ class RedisCache:
             return {}
         try:
             with translated():
-                entries = await self._entries(keys)
+                if len(keys) == 1:
+                    return _opened(
+                        keys[0], await self._wire.call_packed(self._get + hexlify(keys[0][:_NAMED_BYTES]) + _END)
+                    )
+                parts = [keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
+                replies = await self._wire.several(*(("MGET", *map(self.place, part)) for part in parts))
         except Unavailable:
             self._lost()
             return {}
         found: dict[bytes, bytes] = {}
-        for key, entry in zip(keys, entries, strict=True):
+        for key, entry in zip(keys, chain.from_iterable(replies), strict=True):
             if entry is not None and (value := unseal(key, entry)) is not None:
                 found[key] = value
         return found
-
-    async def _entries(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
-        if len(keys) == 1:
-            return (await self._wire.call_packed(pack("GET", self.place(keys[0]))),)
-        parts = [keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
-        replies = await self._wire.several(*(("MGET", *map(self.place, part)) for part in parts))
-        return [entry for reply in replies for entry in reply]
 
     async def keep(self, values: Mapping[bytes, bytes]) -> None:
         commands: list[tuple[Word, ...]] = []
@@ -96,7 +99,7 @@ class RedisCache:
 
     def place(self, key: bytes) -> bytes:
         """The name of a key's entry."""
-        return self._start + base64.urlsafe_b64encode(key[:_NAMED_BYTES])[:-1]
+        return self._start + hexlify(key[:_NAMED_BYTES])
 
     # --- news ---------------------------------------------------------------------------------------------------------
 
@@ -183,6 +186,11 @@ class RedisCache:
             self._untold, self._missed = untold + self._untold, missed or self._missed
             raise
         return bool(self._untold) or self._missed
+
+
+def _opened(key: bytes, entry: bytes | None) -> Mapping[bytes, bytes]:
+    value = None if entry is None else unseal(key, entry)
+    return {} if value is None else {key: value}
 
 
 def _told(digests: Sequence[bytes]) -> str:
