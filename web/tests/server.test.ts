@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CATALOGUES, language } from '../src/i18n/index.svelte'
-import { errorSentence, ERRORS, failureSentence, NOTICES, noticeSentence, VOIDS, voidSentence, waitSentence, WAITING } from '../src/i18n/server'
+import { errorSentence, ERRORS, failureSentence, NOTICES, noticeSentence, SCORERS, scorerWords, VERDICTS, verdictWords, VOIDS, voidSentence, waitSentence, WAITING } from '../src/i18n/server'
 import { ApiError } from '../src/lib/http'
 import { KNOWN_NOTES } from '../src/lib/standings'
 
@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 describe('what the gateway says', () => {
-  it.each(Object.entries({ ...ERRORS, ...NOTICES, ...VOIDS }))('is known in both languages: %s', (_, { en, zh }) => {
+  it.each(Object.entries({ ...ERRORS, ...NOTICES, ...VOIDS, ...SCORERS }))('is known in both languages: %s', (_, { en, zh }) => {
     expect(zh).toMatch(HAN)
     expect(zh).toMatch(/。$/)
     expect(en ?? 'as the gateway says it').not.toBe('')
@@ -60,6 +60,14 @@ describe('what the gateway says', () => {
     expect(noticeSentence({ code: 'from_tomorrow', text: 'Maintenance tonight.' })).toBe('Maintenance tonight.')
     expect(voidSentence(null, 'It is void.')).toBe('It is void.')
     expect(failureSentence('The engine is gone.')).toBe('The engine is gone.')
+  })
+
+  it('of scorers and engines is translated where it is known', () => {
+    language.locale = 'zh'
+    expect(scorerWords('overlap', 'About it.')).toBe(SCORERS.overlap?.zh)
+    expect(scorerWords('theirs', 'About it.')).toBe('About it.')
+    expect(verdictWords('roll_back')).toBe(VERDICTS.roll_back?.zh)
+    expect(verdictWords('from_tomorrow')).toBe('from_tomorrow')
   })
 
   it('is made up for when it said nothing', () => {

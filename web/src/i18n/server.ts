@@ -49,6 +49,7 @@ export const ERRORS: Readonly<Record<string, Words>> = {
   missing_field: { en: null, zh: '发送的内容缺少必填项。' },
   missing_reference: { en: null, zh: '所涉及的内容已不存在。' },
   model_not_ready: { en: null, zh: '所选的模型尚未就绪。' },
+  no_judge: { en: null, zh: '此评测轮次不由评审评分。' },
   no_model_ready: { en: null, zh: '还没有可用的模型。' },
   not_a_battle: { en: null, zh: '只有匿名对战可以投票。' },
   not_a_chat: { en: null, zh: '此对话不是与单个模型的对话。' },
@@ -79,6 +80,20 @@ export const VOIDS: Readonly<Record<VoidCause, Words>> = {
   late: { en: null, zh: '两个模型都未能按时回答。' },
 }
 
+/** What the scorers that come with the arena are. */
+export const SCORERS: Readonly<Record<string, Words>> = {
+  reward: { en: null, zh: '奖励模型：预测人们有多喜欢这个回答。默认评分器。' },
+  format: { en: null, zh: '回答满足提示词中明确格式要求的比例；没有此类要求时不评分。' },
+  overlap: { en: null, zh: '回答涵盖提示词用词的程度，扣除照抄和重复。' },
+}
+
+/** What a look at a reduced engine came to. */
+export const VERDICTS: Readonly<Record<string, { en: string; zh: string }>> = {
+  promote: { en: 'In force', zh: '正常使用' },
+  hold: { en: 'Too little seen to tell', zh: '样本不足，暂无结论' },
+  roll_back: { en: 'Rolled back', zh: '已回退' },
+}
+
 /** Why an answer has not begun: the gateway knows how far the model is, a translation only that it is not there yet. */
 export const WAITING: Words = { en: null, zh: '正在加载模型，请稍候。' }
 
@@ -99,6 +114,14 @@ export function noticeSentence({ code, text }: Notice): string {
 
 export function voidSentence(cause: VoidCause | null, sentence: string): string {
   return cause === null ? sentence : said(VOIDS[cause], sentence)
+}
+
+export function scorerWords(name: string, sentence: string): string {
+  return said(SCORERS[name], sentence)
+}
+
+export function verdictWords(verdict: string): string {
+  return said(VERDICTS[verdict], verdict)
 }
 
 export function waitSentence(sentence: string): string {

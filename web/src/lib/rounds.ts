@@ -1,5 +1,5 @@
 /** How a round is looked at: what its address says, and where things stand on the page. Pure. */
-import type { AnswerCounts, BoardNote, ContestantStages, RoundRow } from './types'
+import type { AnswerCounts, BoardNote, RoundRow } from './types'
 
 export const ROUND_TABS = ['board', 'rivals', 'answers', 'trouble', 'scorer'] as const
 export type RoundTab = (typeof ROUND_TABS)[number]
@@ -47,12 +47,6 @@ export interface Share {
 export function sharesOf(counts: AnswerCounts): Share[] {
   const all = STAGES.reduce((sum, stage) => sum + counts[stage], 0)
   return STAGES.filter((stage) => counts[stage] > 0).map((stage) => ({ stage, count: counts[stage], share: counts[stage] / all }))
-}
-
-/** The same with the answers that nobody has sent. */
-export function withMissing(stages: ContestantStages, questions: number): ContestantStages & AnswerCounts {
-  const { pending, answered, scored, abstained, failed, parked } = stages
-  return { ...stages, missing: Math.max(0, questions - pending - answered - scored - abstained - failed - parked) }
 }
 
 /** Whether something is still going to happen by itself. Answers that others have to send may never come. */

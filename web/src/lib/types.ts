@@ -47,21 +47,25 @@ export type ArenaEvent =
 /** A row with a rating and its limits, of whatever board. */
 export type RatedRow = Pick<BoardRow, 'model' | 'rating' | 'low' | 'high'>
 
-export interface Figure { value: number | null; low: number | null; high: number | null }
-export interface RoundRow { contestant: string; rank: number | null; paired_rank: number | null; score: Figure; scored: number; wins: number; ties: number; losses: number; win_rate: Figure; rating: Figure; rating_rank: number | null; notes: BoardNote[] }
-export interface AnswerCounts { missing: number; pending: number; answered: number; scored: number; abstained: number; failed: number; parked: number }
-export interface RoundCategory { category: string; questions: number; sparse: boolean }
-export interface RoundBoard { round: string; scorer: string; category: string | null; questions: number; scored_questions: number; merged: number; made_at: string | null; rows: RoundRow[]; answers: Record<string, AnswerCounts>; categories: RoundCategory[]; notes: BoardNote[] }
-export interface Rivals { round: string; merged: number; contestants: string[]; questions: number[][]; wins: number[][]; ties: number[][]; win_rate: (number | null)[][]; low: (number | null)[][]; high: (number | null)[][]; gap: (number | null)[][]; gap_low: (number | null)[][]; gap_high: (number | null)[][] }
-export type ContestantStages = Omit<AnswerCounts, 'missing'> & { contestant: string }
-export interface RoundProgress { contestants: ContestantStages[]; trouble: number; done: boolean }
-export interface RoundSummary { id: string; name: string; scorer: string; questions: number; contestants: { name: string; made_here: boolean }[]; created_at: string | null; anchor: string | null }
-export interface Round extends RoundSummary { progress: RoundProgress }
-export interface Rounds { rounds: RoundSummary[]; next: string | null }
-export interface RoundQuestion { id: string; category: string; language: string; turns: string[] }
-export interface RoundQuestions { questions: RoundQuestion[]; next: number | null }
-export interface RoundAnswer { id: string; question: string; contestant: string; stage: 'pending' | 'answered' | 'scored' | 'abstained' | 'failed' | 'parked'; texts: string[]; score: number | null; error: string | null; detail: Record<string, unknown> | null }
-export interface RoundAnswers { question: string; answers: RoundAnswer[] }
-export interface Trouble { answers: RoundAnswer[] }
-export interface Judging { x?: number }
-export interface Scorers { x?: number }
+export type Figure = Schemas['FigureOut']
+export type RoundRow = Schemas['RoundRowOut']
+export type AnswerCounts = Schemas['AnswerCountsOut']
+export type RoundCategory = Schemas['RoundCategoryOut']
+export type RoundBoard = Schemas['RoundBoardOut']
+export type Rivals = Schemas['RivalsOut']
+export type ContestantStages = Schemas['ContestantProgressOut']
+export type Round = Schemas['RoundDetailOut']
+export type RoundSummary = Schemas['RoundOut']
+export type Rounds = Schemas['RoundsOut']
+export type RoundQuestion = Schemas['QuestionOut']
+export type RoundQuestions = Schemas['QuestionsOut']
+export type RoundAnswer = Schemas['RoundAnswerOut']
+export type RoundAnswers = Schemas['RoundAnswersOut']
+export type Trouble = Schemas['TroubleOut']
+export type EngineChecks = Schemas['EngineChecksOut']
+export type EngineCheck = Schemas['EngineCheckOut']
+export interface Share { count: number; of: number; share: number | null; low: number | null; high: number | null }
+export interface Agreement { revision: string; made_at: string; pairs: number; decided: number; unscored: number; right: Share; kappa: number | null; kappa_low: number | null; kappa_high: number | null; bins: { least: number; most: number; right: Share }[] }
+export interface Scorer { name: string; about: string; package: string; agreement: Agreement | null }
+export interface Scorers { scorers: Scorer[] }
+export interface Judging { judge: string; anchor: string | null; answers: number; scored: Share; unparseable: Share; orders_disagree: Share; judge_abstained: Share; first_shown: Share; exact: Share; repeated: Share; self_preference: { own: number; others: number; difference: number; low: number | null; high: number | null; questions: number } | null; tokens: number; agreement: Agreement | null }
