@@ -155,7 +155,7 @@ class RoundSettings(_Section):
     """Batches of answers that may be in the pipeline at the same time."""
     batch_answers: int = Field(default=256, ge=1, le=2_000)
     """Answers of a batch, at most."""
-    lease_s: float = Field(default=20.0, ge=1)
+    lease_s: float = Field(default=10.0, ge=1)
     """Seconds after which what a worker had in hand is taken on by others, if it says nothing more."""
 
 
@@ -170,6 +170,16 @@ class ScoringSettings(_Section):
     """What a judge is shown of the request, and of each answer; longer texts lose their middle."""
     plugins: Mapping[str, Mapping[str, Any]] = {}
     """Options of scorers that are plug-ins, by their name."""
+    max_batch: int = Field(default=256, ge=1, le=10_000)
+    """Answers that the reward model or a plug-in is given at once."""
+    max_wait_ms: float = Field(default=5.0, ge=0, le=10_000)
+    """Milliseconds that an answer waits for others to be scored with."""
+    deadline_s: float = Field(default=0.0, ge=0)
+    """Seconds within which answers are scored or refused to be tried again later; 0 means no limit."""
+    agreement_battles: int = Field(default=200, ge=0, le=10_000)
+    """The arena's newest votes on which scorers are measured; 0 measures none."""
+    agreement_every_s: float = Field(default=300.0, ge=1)
+    """Seconds between two looks for new votes."""
 
 
 class ContestantSettings(_Section):

@@ -16,6 +16,7 @@ from agon.api import (
     round_schemas,
     round_standings_schemas,
     schemas,
+    scorer_schemas,
 )
 from agon.api.app import create_app
 from agon.config import Settings
@@ -26,7 +27,7 @@ PLAIN = {"HTTPValidationError"}
 
 
 def models() -> dict[str, type[BaseModel]]:
-    rounds = (round_schemas, round_standings_schemas)
+    rounds = (round_schemas, round_standings_schemas, scorer_schemas)
     rooms = (schemas, admin_schemas, board_schemas, *rounds, errors, openai_document, config)
     found = [value for room in rooms for value in vars(room).values()]
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel)}

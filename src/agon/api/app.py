@@ -15,7 +15,7 @@ from agon.api.middleware import Application, Guard, Measure
 from agon.api.openai import OpenAi
 from agon.api.openai_document import add_openai
 from agon.api.round_document import add_rounds
-from agon.api.routes import admin, battles, boards, chat, engines, health, rounds, sockets
+from agon.api.routes import admin, battles, boards, chat, engines, health, rounds, scorers, sockets
 from agon.api.submit import Submit
 from agon.bootstrap.gateway import gateway
 from agon.config import Settings
@@ -59,7 +59,7 @@ def create_app(settings: Settings, metrics: Metrics | None = None) -> FastAPI:
         redoc_url=None,
     )
     errors.install(app)
-    for part in (battles, boards, rounds, engines, chat, sockets, admin, health):
+    for part in (battles, boards, rounds, scorers, engines, chat, sockets, admin, health):
         app.include_router(part.router)
     _serve_page(app)
     describe = app.openapi

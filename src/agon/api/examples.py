@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agon.api.round_examples import ROUND_EXAMPLES
+from agon.api.scorer_examples import SCORER_EXAMPLES
 
 _ID = "0198c1de-7c1f-4c55-9a5e-4f3f3d0e8a11"
 _RECEIPT = "5493b177-b8b7-4483-9aa0-b8dc409546bf"
@@ -192,6 +193,7 @@ EXAMPLES: dict[str, dict[str, JsonValue]] = {
     "RatingHistoryOut": _HISTORY,
     "ErrorBody": _ERROR,
     **ROUND_EXAMPLES,
+    **SCORER_EXAMPLES,
 }
 
 

@@ -21,6 +21,7 @@ from agon.bootstrap.background import in_background
 from agon.bootstrap.executor import executing
 from agon.bootstrap.relay import relay
 from agon.bootstrap.rounds import RoundParts, round_parts
+from agon.bootstrap.scorer_desk import ScorerDesk, scorer_desk
 from agon.config import Settings
 from agon.core.conversation import Limits
 from agon.core.placement import Admission
@@ -57,6 +58,7 @@ class Gateway:
     boards: BoardReader
     relay: Relay
     rounds: RoundParts
+    scorers: ScorerDesk
     jobs: BoardJobs
     admin_keys: PostgresAdminKeys
     engine_checks: EngineChecks
@@ -121,6 +123,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             relay(settings, rosters=contestants, dispatch=dispatch, clearing=clearing, bus=bus)
         )
         rounds = await stack.enter_async_context(round_parts(settings, database, contestants=contestants))
+        scorers = await stack.enter_async_context(scorer_desk(settings, database))
         await stack.enter_async_context(executing(dispatch, clearing, relaying.reports))
         stack.push_async_callback(executor.close)
         await stack.enter_async_context(in_background(watching.run))
@@ -135,6 +138,7 @@ async def gateway(settings: Settings, metrics: Metrics) -> AsyncGenerator[Gatewa
             boards=BoardReader(boards),
             relay=relaying,
             rounds=rounds,
+            scorers=scorers,
             jobs=jobs,
             admin_keys=PostgresAdminKeys(database),
             engine_checks=PostgresEngineChecks(database),

@@ -14,6 +14,7 @@ from agon.bootstrap.caches import answer_cache, score_cache
 from agon.bootstrap.generation import asking, generation
 from agon.bootstrap.quantise import RewardParts, reward_parts
 from agon.bootstrap.round_boards import round_boards
+from agon.bootstrap.scorer_desk import measuring_agreement
 from agon.bootstrap.scorers import ScorerBook
 from agon.config import Settings
 from agon.core.round_ports import ScoringLedger
@@ -21,7 +22,6 @@ from agon.core.scoring import Scorer, Scorers
 from agon.rounds.boards import RoundBoard
 from agon.rounds.pipeline import LEASE_S, Pipeline, PipelineParts
 from agon.rounds.pump import Pump, PumpSettings
-from agon.scoring.batcher import Batched, Batcher
 from agon.scoring.measures import DriftMeasures
 from agon.stores.jobs import RoundJobs
 from agon.stores.postgres.database import Database
@@ -42,10 +42,9 @@ class Reward:
         self._parts: RewardParts | None = None
 
     async def make(self) -> Scorer:
-        """Behind a batcher, so that batches of answers that come together are run together."""
         parts = await reward_parts(self._settings.data_dir, self._database, self._measures)
         self._parts = parts
-        return Batched(parts.scorer, Batcher(parts.scorer.score))
+        return parts.scorer
 
     async def look(self) -> None:
         """Look at its drift if it is time to. Raises `Unavailable`."""
@@ -92,6 +91,7 @@ async def rounds_parts(
         stack.push_async_callback(news.close)
         await stack.enter_async_context(in_background(pump.run, lambda: _follow(news, pump)))
         await stack.enter_async_context(generation(settings, database, asking=asks, answers=answers, came=pump.stir))
+        await stack.enter_async_context(measuring_agreement(settings, database, scorers=scorers, flight=scores.flight))
         yield RoundsParts(pipeline, boards, ledger, scorers, jobs, reward)
 
 

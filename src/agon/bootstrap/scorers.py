@@ -8,6 +8,8 @@ from agon.bootstrap.generation import AskingParts, revision_of
 from agon.config import ScoringSettings
 from agon.core.errors import InvalidInput, Unavailable
 from agon.core.scoring import Scorer
+from agon.scoring.batcher import Batched, Batcher
+from agon.scoring.batching import BatchRules
 from agon.scoring.judge import PREFIX as JUDGE_PREFIX
 from agon.scoring.judge import Judge
 from agon.scoring.judge_words import JudgeRules
@@ -53,7 +55,11 @@ class ScorerNames:
             self._compares[name] = self.plugin(name).compares
         return self._compares[name]
 
+    def plugins(self) -> Sequence[str]:
+        return sorted(finding.installed())
+
     def plugin(self, name: str) -> Scorer:
+        """Raises `InvalidInput` (`scorer_unknown`, `scorer_broken`)."""
         return finding.build(finding.find(name), self._settings.plugins.get(name, {}))
 
 
@@ -101,11 +107,11 @@ class ScorerBook:
 
     async def _built(self, name: str) -> Scorer:
         if name == REWARD:
-            return await self._reward()
+            return batched(await self._reward(), self._settings)
         if name.startswith(JUDGE_PREFIX):
             return await self._judge(judge_of(name))
         # Importing somebody's package may take its time.
-        return await asyncio.to_thread(self._names.plugin, name)
+        return batched(await asyncio.to_thread(self._names.plugin, name), self._settings)
 
     async def _judge(self, contestant: str) -> Judge:
         entry = (await self._asking.rosters.roster()).get(contestant)
@@ -113,6 +119,12 @@ class ScorerBook:
             raise Unavailable(f"The judge {contestant} is no contestant of this arena.", code="judge_missing")
         rules = JudgeRules(tokens=self._settings.judge_tokens, chars=self._settings.judge_chars)
         return Judge(contestant, self._asking.asks, model=revision_of(entry.contestant), rules=rules)
+
+
+def batched(scorer: Scorer, settings: ScoringSettings) -> Batched:
+    """A scorer that has calls run together; a judge needs none of it, since its engine batches by itself."""
+    rules = BatchRules(max_batch=settings.max_batch, max_wait_s=settings.max_wait_ms / 1000)
+    return Batched(scorer, Batcher(scorer.score, rules), within_s=settings.deadline_s or None)
 
 
 def judge_of(name: str) -> str:

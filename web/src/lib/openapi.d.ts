@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 7c8faf2faba79a2b691ec65f257732caca89b5dee7fb82a411501a84ae2bb1d3. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 fbb13233e7b609d278572e9d8aacc39d20917c35dec46c4430d7016343b3f738. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -476,6 +476,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/arena/rounds/{round_id}/judge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Round Judge
+         * @description Whether a round's judge goes by the order, favours itself, or gives no verdicts.
+         */
+        get: operations["round_judge_arena_rounds__round_id__judge_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/arena/rounds/{round_id}/questions": {
         parameters: {
             query?: never;
@@ -548,6 +568,26 @@ export interface paths {
          * @description Answers that failed or are parked, with their errors.
          */
         get: operations["round_trouble_arena_rounds__round_id__trouble_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/arena/scorers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Scorers
+         * @description What can score answers, and how far each agrees with the arena's voters.
+         */
+        get: operations["scorers_arena_scorers_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -800,6 +840,19 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description How often a scorer prefers the answer that the arena's voters preferred, over the newest battles of one turn. */
+        AgreementOut: {
+            bins: components["schemas"]["BinOut"][];
+            decided: number;
+            kappa: number | null;
+            kappa_high: number | null;
+            kappa_low: number | null;
+            made_at: string;
+            pairs: number;
+            revision: string;
+            right: components["schemas"]["ShareOut"];
+            unscored: number;
+        };
         /** @description Where a contestant's answers were when the board was made. */
         AnswerCountsOut: {
             abstained: number;
@@ -822,6 +875,12 @@ export interface components {
          * @enum {string}
          */
         AnswerStage: "pending" | "answered" | "scored" | "abstained" | "failed" | "parked";
+        /** @description Pairs of answers whose scores lay about equally far apart. */
+        BinOut: {
+            least: number;
+            most: number;
+            right: components["schemas"]["ShareOut"];
+        };
         /**
          * @description A board; `rating`, `low`, `high` and `rank` are `null` where the votes do not determine them.
          * @example {
@@ -1262,6 +1321,15 @@ export interface components {
             void_reason: string | null;
             winner: components["schemas"]["Winner"] | null;
         };
+        /** @description A mean difference of scores on the same questions, with its 95 % interval. */
+        DifferenceOut: {
+            difference: number;
+            high: number | null;
+            low: number | null;
+            others: number;
+            own: number;
+            questions: number;
+        };
         /** @description The last look at one engine. */
         EngineCheckOut: {
             /** Format: date-time */
@@ -1335,6 +1403,88 @@ export interface components {
         HistoryOut: {
             conversations: components["schemas"]["SummaryOut"][];
             next: string | null;
+        };
+        /**
+         * @description What a round tells of its judge.
+         * @example {
+         *       "agreement": null,
+         *       "anchor": "small",
+         *       "answers": 80,
+         *       "exact": {
+         *         "count": 150,
+         *         "high": 0.9823,
+         *         "low": 0.9187,
+         *         "of": 156,
+         *         "share": 0.9615
+         *       },
+         *       "first_shown": {
+         *         "count": 81,
+         *         "high": 0.66,
+         *         "low": 0.5,
+         *         "of": 140,
+         *         "share": 0.5786
+         *       },
+         *       "judge": "referee",
+         *       "judge_abstained": {
+         *         "count": 2,
+         *         "high": 0.06,
+         *         "low": 0,
+         *         "of": 80,
+         *         "share": 0.025
+         *       },
+         *       "orders_disagree": {
+         *         "count": 18,
+         *         "high": 0.32,
+         *         "low": 0.13,
+         *         "of": 80,
+         *         "share": 0.225
+         *       },
+         *       "repeated": {
+         *         "count": 9,
+         *         "high": 0.1035,
+         *         "low": 0.0299,
+         *         "of": 160,
+         *         "share": 0.0563
+         *       },
+         *       "scored": {
+         *         "count": 56,
+         *         "high": 0.81,
+         *         "low": 0.59,
+         *         "of": 80,
+         *         "share": 0.7
+         *       },
+         *       "self_preference": {
+         *         "difference": 0.07,
+         *         "high": 0.16,
+         *         "low": -0.02,
+         *         "others": 0.51,
+         *         "own": 0.58,
+         *         "questions": 40
+         *       },
+         *       "tokens": 91000,
+         *       "unparseable": {
+         *         "count": 4,
+         *         "high": 0.1,
+         *         "low": 0,
+         *         "of": 80,
+         *         "share": 0.05
+         *       }
+         *     }
+         */
+        JudgeOut: {
+            agreement: components["schemas"]["AgreementOut"] | null;
+            anchor: string | null;
+            answers: number;
+            exact: components["schemas"]["ShareOut"];
+            first_shown: components["schemas"]["ShareOut"];
+            judge: string;
+            judge_abstained: components["schemas"]["ShareOut"];
+            orders_disagree: components["schemas"]["ShareOut"];
+            repeated: components["schemas"]["ShareOut"];
+            scored: components["schemas"]["ShareOut"];
+            self_preference: components["schemas"]["DifferenceOut"] | null;
+            tokens: number;
+            unparseable: components["schemas"]["ShareOut"];
         };
         /** @enum {string} */
         Kind: "battle" | "side_by_side" | "chat";
@@ -2114,12 +2264,71 @@ export interface components {
             next: string | null;
             rounds: components["schemas"]["RoundOut"][];
         };
+        ScorerOut: {
+            about: string;
+            agreement: components["schemas"]["AgreementOut"] | null;
+            name: string;
+            package: string;
+        };
+        /**
+         * @description What can score the answers of a round; besides, `judge:` and the name of a contestant of the arena.
+         * @example {
+         *       "scorers": [
+         *         {
+         *           "about": "How much of the prompt's words the answer takes up, less copying and repetition.",
+         *           "agreement": {
+         *             "bins": [
+         *               {
+         *                 "least": 0.01,
+         *                 "most": 0.2,
+         *                 "right": {
+         *                   "count": 25,
+         *                   "high": 0.6907,
+         *                   "low": 0.4118,
+         *                   "of": 45,
+         *                   "share": 0.5556
+         *                 }
+         *               }
+         *             ],
+         *             "decided": 90,
+         *             "kappa": 0.2,
+         *             "kappa_high": 0.4024,
+         *             "kappa_low": -0.0024,
+         *             "made_at": "2026-01-31T12:00:00Z",
+         *             "pairs": 120,
+         *             "revision": "agon-arena 0.1.0 1",
+         *             "right": {
+         *               "count": 54,
+         *               "high": 0.6952,
+         *               "low": 0.4967,
+         *               "of": 90,
+         *               "share": 0.6
+         *             },
+         *             "unscored": 4
+         *           },
+         *           "name": "overlap",
+         *           "package": "agon-arena 0.1.0"
+         *         }
+         *       ]
+         *     }
+         */
+        ScorersOut: {
+            scorers: components["schemas"]["ScorerOut"][];
+        };
         /** @description One model through time, a value a day; `null` where the votes did not determine it. */
         SeriesOut: {
             high: (number | null)[];
             low: (number | null)[];
             model: string;
             ratings: (number | null)[];
+        };
+        /** @description A share with its 95 % interval; `null` of none. */
+        ShareOut: {
+            count: number;
+            high: number | null;
+            low: number | null;
+            of: number;
+            share: number | null;
         };
         /** @enum {string} */
         Side: "a" | "b";
@@ -3889,6 +4098,64 @@ export interface operations {
             };
         };
     };
+    round_judge_arena_rounds__round_id__judge_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                round_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgeOut"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     round_questions_arena_rounds__round_id__questions_get: {
         parameters: {
             query?: {
@@ -4113,6 +4380,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Refused */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    scorers_arena_scorers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScorersOut"];
                 };
             };
             /** @description Service Unavailable */
