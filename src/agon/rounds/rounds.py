@@ -1,5 +1,6 @@
 """Asking for rounds, and changing them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -59,7 +60,8 @@ class Rounds:
 
     async def create(self, asked: NewRound) -> Round:
         """Raises `InvalidInput` naming the field, and `Conflict` (`round_exists`)."""
-        anchor = self._check(asked)
+        # In a thread, since a large bank takes a while.
+        anchor = await asyncio.to_thread(self._check, asked)
         await self._check_models(asked)
         made = await self._ledger.create(
             Round(

@@ -1,6 +1,7 @@
 """Rounds as those see them who watch: how far they are, and their boards."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
@@ -15,6 +16,8 @@ from agon.rounds.boards import RoundBoardReader
 
 _LOOK_S = 1.0
 """How often progress is looked at, once for all who watch a round in this process."""
+_REST_PER_WORK = 10
+"""A round whose progress takes long to count is looked at so much more seldom."""
 _QUIET_S = 15.0
 
 
@@ -32,7 +35,7 @@ class RoundWatching:
     def __init__(self, ledger: RoundLedger, boards: RoundBoardReader) -> None:
         self._ledger = ledger
         self._boards = boards
-        self._looks: dict[UUID, tuple[float, asyncio.Task[RoundState]]] = {}
+        self._looks: dict[UUID, _Look] = {}
 
     async def state(self, round_id: UUID) -> RoundState:
         """As it is now. Raises `NotFound`."""
@@ -84,10 +87,27 @@ class RoundWatching:
     async def _look(self, round_id: UUID) -> RoundState:
         """The state as somebody saw it a moment ago."""
         now_s = time.monotonic()
-        begun_s, look = self._looks.get(round_id, (0.0, None))
-        if look is None or now_s - begun_s > _LOOK_S * 0.8:
-            look = asyncio.create_task(self.state(round_id))
-            self._looks = {each: one for each, one in self._looks.items() if now_s - one[0] < _LOOK_S}
-            self._looks[round_id] = now_s, look
+        look = self._looks.get(round_id)
+        if look is None or look.stale(now_s):
+            self._looks = {each: one for each, one in self._looks.items() if not one.stale(now_s)}
+            look = self._looks[round_id] = _Look(now_s, asyncio.create_task(self.state(round_id)))
+            look.task.add_done_callback(look.end)
         # Whoever leaves lets the others have it.
-        return await asyncio.shield(look)
+        return await asyncio.shield(look.task)
+
+
+@dataclass(slots=True)
+class _Look:
+    begun_s: float
+    task: asyncio.Task[RoundState]
+    fresh_until_s: float = math.inf
+
+    def end(self, task: asyncio.Task[RoundState]) -> None:
+        now_s = time.monotonic()
+        failed = task.cancelled() or task.exception() is not None
+        # A little less than the watchers' pace, or each would see what is one look old.
+        rest_s = max(_LOOK_S * 0.8, _REST_PER_WORK * (now_s - self.begun_s))
+        self.fresh_until_s = now_s if failed else self.begun_s + rest_s
+
+    def stale(self, now_s: float) -> bool:
+        return now_s >= self.fresh_until_s

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 from uuid import UUID
 
 from agon.core.errors import AgonError, Conflict
@@ -27,8 +27,8 @@ from agon.stores.postgres.submissions import array_literal, write_submissions
 BEHIND_THE_BANK = 2**31 - 2
 """The place of questions that came with an answer: whoever is added is not asked them."""
 _EVERYWHERE = BEHIND_THE_BANK + 1
-_PENDING_AT_ONCE = 10_000
-"""Their ids are reckoned in some tens of milliseconds, in which nothing else runs."""
+_AT_ONCE = 5_000
+"""Questions whose digests, or answers whose ids, are reckoned in some tens of milliseconds; nothing else runs then."""
 
 
 class PostgresRounds:
@@ -87,7 +87,9 @@ class PostgresRounds:
     async def submit(self, submissions: Sequence[Submission]) -> Sequence[Submitted | AgonError]:
         if len(submissions) == 1:
             return [await self._one(submissions[0])]
-        return await asyncio.gather(*map(self._one, submissions))
+        results = await asyncio.gather(*map(self._one, submissions), return_exceptions=True)
+        # What one of them cannot be written for is raised when the others are.
+        return [result if isinstance(result, Submitted | AgonError) else _raised(result) for result in results]
 
     async def commit(self, submissions: Sequence[Submission]) -> list[Submitted | AgonError]:
         """Write a batch in one transaction; a result or the refusal for each, in order."""
@@ -131,17 +133,23 @@ class PostgresRounds:
             return refusal
 
 
+def _raised(error: BaseException) -> NoReturn:
+    raise error
+
+
 async def _insert_bank(connection: Connection, round_id: UUID, bank: Sequence[Question]) -> None:
-    await connection.execute(
-        sql("insert_round_questions"),
-        [round_id] * len(bank),
-        [question.key for question in bank],
-        list(range(len(bank))),
-        [question.category for question in bank],
-        [question.language for question in bank],
-        [array_literal(question.turns) for question in bank],
-        [prompt_digest(question.turns) for question in bank],
-    )
+    for first in range(0, len(bank), _AT_ONCE):
+        part = bank[first : first + _AT_ONCE]
+        await connection.execute(
+            sql("insert_round_questions"),
+            [round_id] * len(part),
+            [question.key for question in part],
+            list(range(first, first + len(part))),
+            [question.category for question in part],
+            [question.language for question in part],
+            [array_literal(question.turns) for question in part],
+            [prompt_digest(question.turns) for question in part],
+        )
 
 
 async def _insert_contestant(
@@ -152,8 +160,8 @@ async def _insert_contestant(
     await connection.execute(sql("insert_round_contestants"), [round_id], [name], [contestant.made_here])
     if not contestant.made_here:
         return
-    for first in range(0, len(bank), _PENDING_AT_ONCE):
-        keys = [question.key for question in bank[first : first + _PENDING_AT_ONCE]]
+    for first in range(0, len(bank), _AT_ONCE):
+        keys = [question.key for question in bank[first : first + _AT_ONCE]]
         ids = [answer_id(round_id, name, key) for key in keys]
         await connection.execute(sql("insert_pending_answers"), round_id, name, ids, keys)
 
