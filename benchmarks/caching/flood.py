@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from benchmarks.caching.levels import ENTRIES, VALUE, Parts, drawn, opened
 from benchmarks.harness.statistics import Claim, Fact, compare
 
+from agon.core.bloom import Bloom
+from agon.rounds.known import WRONG
 from agon.stores.postgres.database import Database
 
 HOT = 400
@@ -15,6 +17,7 @@ ASKINGS = 4_000
 STRANGERS = 10
 """For each asking of a hot key."""
 REPEATS = 3
+FILTER = 1_000_000
 
 
 class PlainLru:
@@ -57,7 +60,20 @@ async def measure(redis_url: str, database_url: str) -> tuple[list[Claim], list[
         compare("hot set in memory during the flood, %, over before", during, before),
         compare("hot set in memory during the flood, %, over a plain LRU", during, plain),
     ]
-    return claims, [Fact("strangers for which Redis or the ledger was asked", sum(asked) / len(asked), "%")]
+    return claims, [Fact("strangers for which Redis or the ledger was asked", sum(asked) / len(asked), "%"), *_full()]
+
+
+def _full() -> list[Fact]:
+    """The filter at its worst: as many keys as it is made for, just before it is read into a larger one."""
+    full = Bloom(FILTER, WRONG)
+    for _ in range(0, FILTER, 5_000):
+        full.add(drawn(5_000))
+    let_through = FILTER - sum(len(full.unknown(drawn(5_000))) for _ in range(0, FILTER, 5_000))
+    return [
+        Fact("the same with a full filter of a million keys", 100 * let_through / FILTER, "%"),
+        Fact("what that filter says of itself", 100 * full.wrong, "%"),
+        Fact("its size", full.size_bytes / 2**20, "MiB"),
+    ]
 
 
 async def _ask(parts: Parts, hot: Sequence[bytes], chance: random.Random, *, strangers: int) -> tuple[float, float]:

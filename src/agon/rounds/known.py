@@ -11,6 +11,8 @@ from agon.core.round_ports import Shelf
 
 log = logging.getLogger(__name__)
 
+WRONG = 0.0025
+"""Share of unknown keys that a full filter lets through."""
 _HEADROOM = 2
 _RETRY_S = 1.0
 _RETRY_MOST_S = 30.0
@@ -36,7 +38,7 @@ class Known:
     something may have been missed, and before the ledger was read for the first time, nothing is denied at all.
     """
 
-    def __init__(self, shelf: Shelf, news: News, *, capacity: int, wrong: float = 0.0025) -> None:
+    def __init__(self, shelf: Shelf, news: News, *, capacity: int, wrong: float = WRONG) -> None:
         self._shelf = shelf
         self._news = news
         self._share_wrong = wrong
