@@ -64,8 +64,8 @@ export type RoundAnswers = Schemas['RoundAnswersOut']
 export type Trouble = Schemas['TroubleOut']
 export type EngineChecks = Schemas['EngineChecksOut']
 export type EngineCheck = Schemas['EngineCheckOut']
-export interface Share { count: number; of: number; share: number | null; low: number | null; high: number | null }
-export interface Agreement { revision: string; made_at: string; pairs: number; decided: number; unscored: number; right: Share; kappa: number | null; kappa_low: number | null; kappa_high: number | null; bins: { least: number; most: number; right: Share }[] }
-export interface Scorer { name: string; about: string; package: string; agreement: Agreement | null }
-export interface Scorers { scorers: Scorer[] }
-export interface Judging { judge: string; anchor: string | null; answers: number; scored: Share; unparseable: Share; orders_disagree: Share; judge_abstained: Share; first_shown: Share; exact: Share; repeated: Share; self_preference: { own: number; others: number; difference: number; low: number | null; high: number | null; questions: number } | null; tokens: number; agreement: Agreement | null }
+export type Share = Schemas['ShareOut']
+export type Agreement = Schemas['AgreementOut']
+export type Scorer = Schemas['ScorerOut']
+export type Scorers = Schemas['ScorersOut']
+export type Judging = Schemas['JudgeOut']
