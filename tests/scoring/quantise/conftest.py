@@ -1,6 +1,7 @@
 """One small model, and its engines, for all tests that only read them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,13 @@ from tests.scoring.quantise.small import small_model, some_samples
 
 from agon.engines.encoder.making import Made, Workshop
 from agon.engines.encoder.texts import Texts, read_texts
+from agon.engines.encoder.weights import ensure_encoder
+
+
+@pytest.fixture(scope="session")
+def encoder() -> Path:
+    """The real encoder's weights, fetched once for all test runs on this machine."""
+    return ensure_encoder(Path(os.environ.get("AGON_TEST_MODELS") or Path.home() / ".cache" / "agon-tests" / "models"))
 
 
 @pytest.fixture(scope="session")
