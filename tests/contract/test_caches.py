@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from agon.core.bloom import HASHED_BYTES
 from agon.core.hot import HotSet
@@ -25,6 +26,7 @@ from agon.stores.postgres.shelves import answers_of, scores_of
 from agon.stores.redis.cache import RedisCache
 from agon.stores.redis.client import Keys
 from agon.stores.redis.wire import Wire
+from agon.telemetry import CacheMetrics
 
 VALUE = encode_score(Score(0.25, {"verdict": "光"}), "model-1")
 
@@ -177,6 +179,8 @@ async def test_a_collision_an_old_schema_and_junk_are_misses(
     await wire.call("DEL", name)
     await wire.call("RPUSH", name, "a list")
     assert await here.shared.find([key, digest()]) == {}
+    assert await here.shared.find([key]) == {}
+    assert not here.shared.away, "it has refused, and is there"
     await wire.close()
 
 
@@ -344,3 +348,38 @@ async def test_a_flood_of_strangers_neither_displaces_nor_asks(begin: Begin) -> 
     assert first_level >= 0.95 * hits
     strangers = 4 * len(hot) * 10
     assert strangers - (here.counts.rejected - rejected) <= 0.01 * strangers
+
+
+async def test_a_cache_is_measured_by_what_it_counts(begin: Begin) -> None:
+    here = await begin()
+    await until(lambda: here.known.whole)
+    registry = CollectorRegistry()
+    CacheMetrics(registry).watch("scores", here.cache)
+    key = digest()
+    await here.cache.keep({key: VALUE})
+    await here.cache.find([key, digest()])
+    here.cache.hot.clear()
+    await here.cache.find([key])
+    told = generate_latest(registry).decode()
+    for line in (
+        'arena_cache_hits_total{cache="scores",level="1"} 1.0',
+        'arena_cache_hits_total{cache="scores",level="2"} 1.0',
+        'arena_cache_hits_total{cache="scores",level="3"} 0.0',
+        'arena_cache_misses_total{cache="scores"} 1.0',
+        'arena_cache_bloom_rejections_total{cache="scores"} 1.0',
+        'arena_cache_entries{cache="scores"} 1.0',
+    ):
+        assert line in told
+
+
+async def test_a_server_that_is_full_costs_its_level_alone(begin: Begin, own_valkey: ValkeyServer) -> None:
+    here = await begin(own_valkey.url)
+    kept, refused = digest(), digest()
+    await here.cache.keep({kept: VALUE})
+    wire = Wire(own_valkey.url)
+    await wire.call("CONFIG", "SET", "maxmemory", 1)
+    await here.cache.keep({refused: VALUE})
+    assert not here.shared.away
+    assert await here.cache.find([kept, refused]) == {kept: VALUE, refused: VALUE}
+    assert await here.shared.find([kept, refused]) == {kept: VALUE}
+    await wire.close()

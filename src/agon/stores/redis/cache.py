@@ -15,7 +15,7 @@ from agon.core.errors import Unavailable
 from agon.rounds.messages import seal, unseal
 from agon.stores.redis.bus import subscription
 from agon.stores.redis.client import Keys, connect, translated
-from agon.stores.redis.wire import Wire, Word
+from agon.stores.redis.wire import RefusedError, Wire, Word
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +54,8 @@ class RedisCache:
         self._probing: asyncio.Task[None] | None = None
         self._untold: list[bytes] = []
         self._missed = False
+        self._returned = False
+        """Whether the server was away since news were heard last: some may be missing though no connection broke."""
 
     @property
     def away(self) -> bool:
@@ -80,8 +82,8 @@ class RedisCache:
                     )
                 parts = [keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
                 replies = await self._wire.several(*(("MGET", *map(self.place, part)) for part in parts))
-        except Unavailable:
-            self._lost()
+        except Unavailable as error:
+            self._failed(error)
             return {}
         found: dict[bytes, bytes] = {}
         for key, entry in zip(keys, chain.from_iterable(replies), strict=True):
@@ -119,8 +121,8 @@ class RedisCache:
 
         async with aclosing(subscription(self._blocking, self._channel, connected=connected)) as messages:
             async for message in messages:
-                if message == _MISSED or fresh:
-                    fresh = False
+                if message == _MISSED or fresh or self._returned:
+                    fresh = self._returned = False
                     yield None
                 if message is not None and (keys := _heard(message)):
                     yield keys
@@ -135,8 +137,8 @@ class RedisCache:
         try:
             with translated():
                 replies = await self._wire.several(*commands)
-        except Unavailable:
-            self._lost()
+        except Unavailable as error:
+            self._failed(error)
             return keys
         return frozenset(key for key, reply in zip(keys, replies, strict=True) if reply is not None)
 
@@ -154,13 +156,14 @@ class RedisCache:
         try:
             with translated():
                 await self._wire.several(*commands)
-        except Unavailable:
-            self._lost()
+        except Unavailable as error:
+            self._failed(error)
             return False
         return True
 
-    def _lost(self) -> None:
-        if self._probing is None:
+    def _failed(self, error: Unavailable) -> None:
+        # One that refuses is not away: it may be full, or just be reading its data; either is told without delay.
+        if self._probing is None and not isinstance(error.__cause__, RefusedError):
             log.warning("the cache of %s goes on without Redis", self._name)
             self._probing = asyncio.create_task(self._probe())
 
@@ -172,6 +175,7 @@ class RedisCache:
                     pass
                 break
         self._probing = None
+        self._returned = True
         log.info("the cache of %s has Redis again", self._name)
 
     async def _pay(self) -> bool:
