@@ -51,7 +51,7 @@ def read_files(judged: Judged, paths: Sequence[Path]) -> None:
         except FileNotFoundError:
             raise NotFound(f"There is no file {path}.") from None
         except OSError as error:
-            raise InvalidInput(f"{path} cannot be read: {error.strerror}.", code="not_readable") from None
+            raise InvalidInput(f"{path} cannot be read: {error.strerror}.", code="unreadable") from None
         reading = read_preferences(path.name, content.split(b"\n"))
         judged.add(path.name, hashlib.sha256(content).hexdigest(), reading)
 

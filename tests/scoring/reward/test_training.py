@@ -31,8 +31,8 @@ def test_a_feature_that_decides_gets_the_weight() -> None:
 def test_a_feature_never_works_against_common_sense() -> None:
     head = fit_head(planted("repeated_words"), SETTINGS)
     weights = dict(zip(FEATURE_NAMES, head.feature_weights.tolist(), strict=True))
-    assert weights["repeated_words"] == 0.0
-    assert all(weights[name] * sign >= 0 for name, sign in EXPECTED_SIGNS.items())
+    assert -0.03 < weights["repeated_words"] < 0.0
+    assert all(weights[name] * sign > 0 for name, sign in EXPECTED_SIGNS.items())
 
 
 def test_the_mean_score_is_zero() -> None:

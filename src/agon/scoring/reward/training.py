@@ -27,14 +27,13 @@ class Settings:
 
 
 GRID: Final = tuple(
-    Settings(ridge, expected, directions)
-    for ridge in (20.0, 60.0)
-    for expected in (0.1, 0.2)
-    for directions in (0, 8, 16)
+    Settings(ridge, expected, directions) for ridge in (60.0, 120.0) for expected in (0.1, 0.2) for directions in (0, 8)
 )
 _UNEXPECTED: Final = 3.0
 """How much firmer a feature is held of which nothing is expected."""
 _VECTOR_RIDGE: Final = 100.0
+_FLOOR: Final = 0.02
+"""What is left of common sense where the data see no use for it: the next data may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def _belief(settings: Settings, directions: int) -> Belief:
     signs = np.concatenate([expected, [1], np.zeros(directions, np.int64)]).astype(np.int64)
     firm = np.where(expected == 0, _UNEXPECTED * settings.ridge, settings.ridge)
     ridge = np.concatenate([firm, [settings.ridge], np.full(directions, _VECTOR_RIDGE)])
-    return Belief(centre=settings.expected * signs.astype(np.float64), ridge=ridge, signs=signs)
+    return Belief(centre=settings.expected * signs.astype(np.float64), ridge=ridge, signs=signs, floor=_FLOOR)
 
 
 def fit_temperature(differences: Floats, outcomes: Floats) -> float:
