@@ -192,14 +192,15 @@ async def test_a_failure_that_passes_is_made_good(rounds: Rounds, stage: Stage) 
 
 @pytest.mark.slow
 async def test_the_third_failure_ends_an_answer_and_holds_up_no_other(rounds: Rounds, stage: Stage) -> None:
-    stage.script(FIRST, fail={"kind": "disconnect", "at_token": 3})
+    # Its engine is in order, and has nothing to say.
+    stage.script(FIRST, fail={"kind": "empty"})
     asked = await rounds.ask(FIRST, SECOND)
     async with rounds.worker() as came:
         await rounds.until_made(asked)
     answers = await rounds.answers(asked)
     assert {answers[FIRST, question.key].stage for question in BANK} == {AnswerStage.FAILED}
     assert {answers[SECOND, question.key].stage for question in BANK} == {AnswerStage.ANSWERED}
-    assert "engine_" in (answers[FIRST, "one"].error or "")
+    assert (answers[FIRST, "one"].error or "").startswith("engine_empty: ")
     assert answers[FIRST, "one"].texts == ()
     assert len(came) == 3
     troubled = await rounds.ledger.troubled(asked, limit=10)
@@ -210,6 +211,21 @@ async def test_the_third_failure_ends_an_answer_and_holds_up_no_other(rounds: Ro
     async with rounds.worker():
         await rounds.until_made(asked)
     assert {one.stage for one in (await rounds.answers(asked)).values()} == {AnswerStage.ANSWERED}
+
+
+async def test_answers_of_an_engine_that_is_down_wait_for_it(rounds: Rounds, stage: Stage) -> None:
+    stage.script(FIRST, fail={"kind": "disconnect", "at_token": 3})
+    asked = await rounds.ask(FIRST)
+    async with rounds.worker():
+        await until(lambda: _is_down(stage))
+        await stage.reset()
+        await rounds.until_made(asked)
+    answers = (await rounds.answers(asked)).values()
+    assert {answer.stage for answer in answers} == {AnswerStage.ANSWERED}
+
+
+async def _is_down(stage: Stage) -> bool:
+    return (await stage.contestants())[FIRST]["engine"] in {"failed", "ejected"}
 
 
 async def test_answers_of_a_contestant_that_is_gone_fail_at_once(rounds: Rounds) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agon.rounds.following import Snapshot
 
 EXIT_TROUBLED = 3
-"""The round is over, and some answers failed or could not be scored."""
+"""The round is over, or cannot go on, and some answers failed or could not be scored."""
 _LISTED = 20
 
 
@@ -91,7 +91,7 @@ def _work(args: argparse.Namespace, settings: "Settings") -> int:
         return _worked(args, settings, work, view)
     environment = {**os.environ, "AGON_ROUNDS_SHARE": os.environ.get("AGON_ROUNDS_SHARE") or "1"}
     view.say(f"No arena runs on {settings.data_dir}; one is started for this round.")
-    with guest_arena(settings.data_dir, environment, view.say):
+    with guest_arena(settings.data_dir, environment, view.starting):
         return _worked(args, settings, work, view)
 
 
@@ -140,10 +140,12 @@ async def _at_work(
         round_id = await work.do(desk)
         begun.append(round_id)
         view.say(head_of(await desk.ledger.find(round_id)))
+        given_up = False
         if not args.no_wait:
             with view:
-                await following(desk, round_id).until_over(view.show, view.stands)
-        return await _shown(args, settings, desk, round_id)
+                given_up = not (await following(desk, round_id).until_over(view.show, view.stands)).is_over
+        code = await _shown(args, settings, desk, round_id)
+        return EXIT_TROUBLED if given_up else code
 
 
 def _list(args: argparse.Namespace, settings: "Settings") -> int:

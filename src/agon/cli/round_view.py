@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agon.rounds.board_page import Figure, RoundRow, Standings
     from agon.rounds.following import Snapshot, Standstill
 
+_GOING_ON = " …"
+"""Ends a line of `agon up` that the next one replaces."""
 _LINE_S = 10.0
 """Between two lines of progress where there is no terminal."""
 
@@ -30,20 +32,32 @@ class View:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
         self._bars = Progress(*columns, TimeElapsedColumn(), console=self._console)
+        self._status = self._console.status("")
         self._tasks: dict[str, TaskID] = {}
+        self._line: str = ""
         self._told: str = ""
         self._told_s = float("-inf")
 
     def __enter__(self) -> Self:
+        self._status.stop()
         if self._console.is_terminal:
             self._bars.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._bars.stop()
+        self._status.stop()
 
     def say(self, text: str) -> None:
         self._console.print(printable(text), markup=False)
+
+    def starting(self, line: str) -> None:
+        """What an arena tells while it starts: at a terminal, what is only going on takes the place of the last."""
+        if not self._console.is_terminal or not line.endswith(_GOING_ON):
+            self.say(line)
+            return
+        self._status.update(Text(printable(line.removesuffix(_GOING_ON))))
+        self._status.start()
 
     def show(self, now: "Snapshot") -> None:
         if not self._console.is_terminal:
@@ -58,17 +72,21 @@ class View:
             self._bars.update(self._tasks[one.contestant], total=total, completed=done, words=_words(one))
 
     def stands(self, still: "Standstill") -> None:
+        self._tell_line()
         if not still.reasons:
             self.say("Nothing has changed for a while. Is a worker running, and can it score? Its log says more.")
         for name, reason in still.reasons.items():
             self.say(f"{name}: {reason}" if name else reason)
 
     def _show_line(self, now: "Snapshot") -> None:
-        line: str = "; ".join(f"{one.contestant}: {_words(one)}" for one in now.progress)
-        due: bool = now.is_over or time.monotonic() - self._told_s > _LINE_S
-        if due and line != self._told:
-            self._told, self._told_s = line, time.monotonic()
-            self.say(line)
+        self._line = "; ".join(f"{one.contestant}: {_words(one)}" for one in now.progress)
+        if now.is_over or time.monotonic() - self._told_s > _LINE_S:
+            self._tell_line()
+
+    def _tell_line(self) -> None:
+        if self._line != self._told:
+            self._told, self._told_s = self._line, time.monotonic()
+            self.say(self._line)
 
 
 def _words(one: "Made") -> str:

@@ -61,7 +61,7 @@ class Told:
             quiet_s = 0
             self._ready.extend(sent.event for sent in self._follower.see(event) if _matters(sent.event))
             if self._follower.missing:
-                raise EngineTruncated("A part of the answer was lost.")
+                raise self._gap(event)
         return self._checked(self._ready.popleft())
 
     def close(self) -> None:
@@ -81,6 +81,13 @@ class Told:
         if event.state not in (AnswerState.DONE, AnswerState.STOPPED):
             raise _failure(event.fault)
         return event
+
+    def _gap(self, event: Event) -> EngineError:
+        """What to say where a part is missing; the end of an answer that failed may lack a part, and says why."""
+        if isinstance(event, Settled) and event.fault is not None:
+            self._over = True
+            return _failure(event.fault)
+        return EngineTruncated("A part of the answer was lost.")
 
     async def _leave(self) -> None:
         try:

@@ -28,6 +28,8 @@ _LOOK_S = 0.25
 """How often who waits for a place looks for one."""
 _LOST_S = 2.0
 """How often it is asked whether somebody has the turn still; twice nobody, and it is lost."""
+_NOBODY = "model_not_ready"
+"""Of a fault: the last replica that could have gone on with it is away."""
 _PAUSES_S = (0.2, 0.4, 0.8, 1.6, 3.2)
 """Between two tries where nobody could be asked."""
 
@@ -114,7 +116,7 @@ class Asking:
             if self._has_room(contestant, line, roster):
                 return
             if self._is_away(contestant, roster) and self._ways.monotonic_s() > deadline_s:
-                raise Unavailable(f"{contestant} is not ready; try again in a moment.", code="model_not_ready")
+                raise Unavailable(f"{contestant} is not ready; try again in a moment.", code=_NOBODY)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S):
                     await line.freed.wait()
@@ -144,6 +146,8 @@ class Asking:
         except EngineError as error:
             if is_backpressure(error):
                 raise Unavailable(f"{contestant} has too much to do.") from error
+            if error.code == _NOBODY:
+                raise Unavailable(error.message, code=_NOBODY) from error
             raise
         finally:
             told.close()

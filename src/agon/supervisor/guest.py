@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agon.core.errors import Unavailable
-from agon.embedded.process import Child, Launch, end, spawn, tail
+from agon.embedded.process import Child, Launch, end, spawn
 from agon.supervisor.service import command
 
 _READY = re.compile(r"^Agon is ready at (\S+)", re.MULTILINE)
-_KEY = re.compile(r"^Admin key, shown this once: \S+$", re.MULTILINE)
 _TICK_S = 0.2
 _STOP_S = 15.0
 """The supervisor's own patience is under ten seconds."""
@@ -56,5 +55,5 @@ def _until_ready(child: Child, log: Path, say: Callable[[str], None]) -> str:
         if found := _READY.search(text):
             return found[1]
         if ended:
-            raise Unavailable(f"The arena did not start.\n{tail(log)}", code="start_failed")
+            raise Unavailable("The arena did not start; what it said is above.", code="start_failed")
         time.sleep(_TICK_S)
