@@ -15,6 +15,7 @@ from agon.config import Settings
 from agon.core.errors import Unavailable
 from agon.engines.encoder.calibration import SAMPLES
 from agon.engines.encoder.files import locked
+from agon.engines.encoder.gpu import load_tensorrt
 from agon.engines.encoder.making import Made, Workshop
 from agon.engines.encoder.measuring import Report, report
 from agon.engines.encoder.scorer import FullScores, RewardScorer
@@ -30,6 +31,8 @@ from agon.stores.postgres.database import Database
 from agon.stores.postgres.drift import PostgresDrift
 
 log = logging.getLogger(__name__)
+
+_NO_GPU = frozenset({"provider_missing", "no_gpu", "no_tensorrt"})
 
 Tell = Callable[[str], None]
 
@@ -47,6 +50,8 @@ class Quantised:
     faults: Sequence[Fault]
     """Rows of the samples that were left out."""
     report: Report | None
+    on_gpu: str = ""
+    """Whether TensorRT has built its engine here, or why not."""
 
 
 def quantise(
@@ -77,7 +82,23 @@ def quantise(
     if reported:
         tell("measuring beside the full engine")
         found = report(folder, workshop, texts)
-    return Quantised(folder, made, faults, found)
+    return Quantised(folder, made, faults, found, _built(folder, tell) if target is not Target.CPU else "")
+
+
+def _built(folder: Path, tell: Tell) -> str:
+    """Have TensorRT build its engine, if there is a GPU; say what came of it."""
+    try:
+        engine = load_tensorrt(folder)
+    except Unavailable as error:
+        if error.code not in _NO_GPU:
+            raise
+        return f"not built: {error.message}"
+    try:
+        tell("letting TensorRT build its engine")
+        engine.warm_up()
+    finally:
+        engine.close()
+    return "built"
 
 
 def model_folder(named: Path | None, data_dir: Path) -> Path:

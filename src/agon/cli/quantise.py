@@ -100,6 +100,7 @@ def _plain(found: "Quantised") -> Mapping[str, Any]:
     return {
         "model": str(found.folder),
         "engines": {target.value: _plain_made(made) for target, made in found.made.items()},
+        "on_gpu": found.on_gpu,
         "left_out": [asdict(fault) for fault in found.faults],
         "report": None if found.report is None else _plain_report(found.report),
     }
@@ -167,6 +168,8 @@ def _show(console: "Console", found: "Quantised") -> None:
             )
         if made.artefact.fidelity is not None and not made.candidates:
             console.print(f"  {_words(made.artefact.fidelity)}", markup=False, soft_wrap=True)
+    if found.on_gpu:
+        console.print(f"TensorRT's engine is {found.on_gpu}", markup=False, soft_wrap=True)
     if found.report is not None:
         _show_report(console, found.report)
 

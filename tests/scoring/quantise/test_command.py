@@ -33,6 +33,7 @@ def test_it_makes_both_and_finds_them_again(folder: Path, pairs_file: Path, caps
     assert first["engines"]["tensorrt"]["calibration_reused"]
     assert len(first["engines"]["cpu"]["candidates"]) == 3
     assert first["report"] is None
+    assert "TensorrtExecutionProvider" in first["on_gpu"]
     assert run(*words) == 0
     second = told(capsys)
     assert [engine["reused"] for engine in second["engines"].values()] == [True, True]

@@ -10,8 +10,9 @@ from tests.scoring.quantise.small import LAYERS, small_graph, small_model
 from tests.scoring.quantise.test_packing import scores
 
 from agon.core.errors import Unavailable
+from agon.engines.encoder.gpu import load_tensorrt, open_on
 from agon.engines.encoder.nodes import GraphView
-from agon.engines.encoder.providers import Provider
+from agon.engines.encoder.providers import Provider, available
 from agon.engines.encoder.tensorrt import (
     Gpu,
     Shapes,
@@ -116,6 +117,20 @@ def test_no_gpu_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     with pytest.raises(Unavailable) as raised:
         find_gpu()
     assert raised.value.code == "no_gpu"
+
+
+def test_loading_needs_gpu_runtime_and_artefact(tmp_path: Path, texts: Texts) -> None:
+    if Provider.TENSORRT in available():
+        pytest.skip("this runtime knows TensorRT")
+    folder = small_model(tmp_path / "model")
+    with pytest.raises(Unavailable) as raised:
+        open_on(folder, HOPPER)
+    assert raised.value.code == "tensorrt_missing"
+    workshop(folder, texts).tensorrt()
+    for attempt in (lambda: open_on(folder, HOPPER), lambda: load_tensorrt(folder)):
+        with pytest.raises(Unavailable) as raised:
+            attempt()
+        assert raised.value.code == "provider_missing"
 
 
 @pytest.mark.parametrize("answer", ["echo broken >&2; exit 9", "exit 1"])

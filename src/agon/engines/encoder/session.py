@@ -116,7 +116,7 @@ class ScoreEngine:
         """Let the session go once what runs has ended."""
         with self._closing:
             self._warm.clear()
-            self._threads.shutdown(wait=True, cancel_futures=True)
+            self._threads.shutdown(wait=True)
             self._session = None
 
     def _read(self, samples: Sequence[Sample], results: list[Scored | None]) -> tuple[list[int], list[Ready]]:

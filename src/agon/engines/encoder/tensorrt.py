@@ -53,7 +53,7 @@ class Shapes:
 
     samples: tuple[int, int, int] = (1, 8, 32)
     """Least, usual and most."""
-    tokens: tuple[int, int, int] = (8, 128, 384)
+    tokens: tuple[int, int, int] = (1, 128, 384)
 
 
 def to_qdq(model: onnx.ModelProto, calibration: Calibration) -> onnx.ModelProto:
