@@ -10,6 +10,7 @@ from agon.rounds.messages import encode_answer, encode_score
 from agon.stores.postgres.database import Database, Record
 
 _KEYS_AT_ONCE = 5_000
+_KEY_BYTES = 32
 
 
 class PostgresShelf:
@@ -28,8 +29,9 @@ class PostgresShelf:
         last = b""
         while True:
             page = [cast("bytes", row["key"]) for row in await self._database.rows(self._keys, last, _KEYS_AT_ONCE)]
-            if page:
-                yield page
+            # Told apart here: a condition on the length would have the server sort the whole table for each page.
+            if keys := [key for key in page if len(key) == _KEY_BYTES]:
+                yield keys
             if len(page) < _KEYS_AT_ONCE:
                 return
             last = page[-1]

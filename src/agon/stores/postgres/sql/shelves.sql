@@ -15,11 +15,11 @@ from unnest($1::bytea[]) as k (key) cross join lateral (
 -- name: score_keys
 -- The next keys that have a score, in order.
 select distinct score_key as key from round_answers
-where score_key > $1 and score is not null and octet_length(score_key) = 32
+where score_key > $1 and score is not null
 order by score_key limit $2;
 
 -- name: request_keys
 -- The next keys that have an answer, in order.
 select distinct request_key as key from round_answers
-where request_key > $1 and texts is not null and octet_length(request_key) = 32
+where request_key > $1 and texts is not null
 order by request_key limit $2;
