@@ -85,7 +85,7 @@ async def test_a_lost_redis_gets_the_same_board_back(
     boards, ledger = RedisRoundBoards([redis_url], prefix=key_prefix), PostgresRounds(database)
     source = PostgresStandings(database)
     maker = RoundBoard(rounds=ledger, source=source, boards=boards, now=lambda: datetime.now(UTC))
-    reader = RoundBoardReader(rounds=ledger, source=source, boards=boards)
+    reader = RoundBoardReader(rounds=ledger, source=source, boards=boards, patience_s=0.2)
     await maker.publish(a_round)
     before, ranked = await reader.standings(a_round), await boards.ranked(a_round)
     assert list(ranked) == [("y", 5.0), ("x", 1.0)]

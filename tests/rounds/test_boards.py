@@ -95,7 +95,8 @@ def maker(ledger: Ledger, boards: Boards) -> RoundBoard:
 
 @pytest.fixture
 def reader(ledger: Ledger, boards: Boards) -> RoundBoardReader:
-    return RoundBoardReader(rounds=cast("RoundLedger", cast("Any", ledger)), source=ledger, boards=boards)
+    rounds = cast("RoundLedger", cast("Any", ledger))
+    return RoundBoardReader(rounds=rounds, source=ledger, boards=boards, patience_s=0.3)
 
 
 async def _until(boards: Boards, version: int) -> None:
@@ -183,6 +184,15 @@ async def test_a_reader_tells_an_empty_board_from_a_lost_one(
     found = await reader.standings(ROUND)
     assert found.merged == 3
     assert await reader.standings(ROUND) is found
+
+
+async def test_a_reader_waits_a_moment_for_a_board_that_is_being_made(
+    reader: RoundBoardReader, maker: RoundBoard
+) -> None:
+    asked = asyncio.create_task(reader.standings(ROUND))
+    await asyncio.sleep(0.02)
+    await maker.make(ROUND)
+    assert (await asked).merged == 3
 
 
 async def test_a_board_before_the_first_score_has_its_contestants(reader: RoundBoardReader, ledger: Ledger) -> None:

@@ -21,6 +21,7 @@ _REST_PER_WORK = 4
 """A board that takes long to make is made so much more seldom: while a round runs it uses a fifth of a processor."""
 _AWAY_S = 2.0
 """How long nothing is made for a server that was away."""
+_LOOK_S = 0.1
 _PAGES = 32
 
 
@@ -107,7 +108,11 @@ class RoundBoard:
 class RoundBoardReader:
     """Reads boards for those who ask, each page parsed once."""
 
-    def __init__(self, *, rounds: RoundLedger, source: StandingsSource, boards: RoundBoards) -> None:
+    def __init__(
+        self, *, rounds: RoundLedger, source: StandingsSource, boards: RoundBoards, patience_s: float = 2.0
+    ) -> None:
+        """The patience is for boards that are just being made."""
+        self._patience_s = patience_s
         self._rounds = rounds
         self._source = source
         self._boards = boards
@@ -123,12 +128,20 @@ class RoundBoardReader:
             return self._parsed(round_id, page)
         of, progress = await self._rounds.find(round_id), await self._rounds.progress(round_id)
         if any(total.scored for total in await self._source.totals(round_id)):
-            raise Unavailable("This board is just being made; ask again soon.", code="board_not_made")
+            return await self._awaited(round_id)
         return standings(of, (), progress, made_at=None)
 
     def changes(self, round_id: UUID) -> AsyncIterator[None]:
         """At once, each time the board changes, and now and then without a change."""
         return self._boards.changes(round_id)
+
+    async def _awaited(self, round_id: UUID) -> Standings:
+        for _ in range(round(self._patience_s / _LOOK_S)):
+            await asyncio.sleep(_LOOK_S)
+            page = await self._boards.page(round_id)
+            if page is not None:
+                return self._parsed(round_id, page)
+        raise Unavailable("This board is just being made; ask again soon.", code="board_not_made")
 
     def _parsed(self, round_id: UUID, page: str) -> Standings:
         known = self._pages.get(round_id)
