@@ -15,7 +15,7 @@ from agon.rounds.verdicts import Judging, ScoreFlight
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 10.0
+LEASE_S = 6.0
 """How long nobody has been at a batch when others take it up."""
 MAX_FAILURES = 3
 """A first try and two more."""
@@ -29,8 +29,8 @@ _PART_S = 20.0
 _BEGIN_PARTS_S = 60.0
 _SCORE_S = LONGEST_TASK_S - _BEGIN_PARTS_S
 """A scorer that takes longer for one call fails."""
-_CAREFUL_AFTER = 2
-_PARK_AFTER = 4
+_CAREFUL_AFTER = 1
+_PARK_AFTER = 3
 """So often a batch may break off, the last times with one answer at a time, before the next answer in line is it."""
 _AWAY_S = 5.0
 _AWAY_MOST_S = 60.0

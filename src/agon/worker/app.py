@@ -1,5 +1,6 @@
 """Puts the worker together: tasks, what goes on without any, and what it says of itself."""
 
+import logging
 import threading
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack, ExitStack
@@ -59,6 +60,9 @@ def run_worker(settings: Settings) -> None:
         if settings.server.worker_metrics_port:
             host, port = settings.server.worker_metrics_host, settings.server.worker_metrics_port
             stack.enter_context(serve_state(host, port, metrics.registry, ready))
+        # A line for each job would say nothing, thousands of times; what goes wrong is said all the same.
+        for name in ("celery.worker.strategy", "celery.app.trace"):
+            logging.getLogger(name).setLevel(logging.WARNING)
         # Threads: the model that scores answers is shared by all of them. One more than batches, for the live board.
         options = ["--pool", "threads", "--concurrency", str(settings.rounds.in_flight + 1)]
         quiet = ["--without-gossip", "--without-mingle", "--loglevel", settings.log_level]
