@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from agon.api.errors import body_of, headers_of, status_of
@@ -14,6 +15,7 @@ from agon.config import Settings
 from agon.core.buckets import Buckets
 from agon.core.errors import AgonError, Busy, InvalidInput, LimitExceeded
 from agon.core.round_ports import Submitted
+from agon.core.text import storable
 from agon.rounds.submitting import MAX_ANSWERS
 from agon.telemetry import Metrics
 
@@ -59,12 +61,11 @@ class Submit:
         if body is None:
             return
         sent = _read(body)
-        answers = _answers(sent)
-        self._charge(sender, max(1, len(answers)), spend=True)
+        self._charge(sender, len(sent.answers), spend=True)
         gateway: Gateway = call.scope["app"].state.gateway
-        results = await gateway.rounds.submitting.submit(answers)
+        results = await gateway.rounds.submitting.submit(sent.answers)
         self._count(results)
-        if answers is not sent:
+        if sent.batch:
             await call.say({"answers": [_said(result) for result in results]})
         elif isinstance(results[0], AgonError):
             raise results[0]
@@ -87,28 +88,29 @@ class Submit:
                 self._metrics.submissions.labels("repeated" if result.repeated else "taken").inc()
 
 
-def _read(body: bytes) -> list[object]:
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    answers: Sequence[object]
+    batch: bool
+
+
+def _read(sent: bytes) -> _Sent:
+    """A single answer, as it is, or the answers of a batch. Raises `InvalidInput`."""
     try:
-        return [json.loads(body)]
+        body: object = json.loads(sent)
     except (ValueError, RecursionError):
         raise InvalidInput("The body is not valid JSON.", code="invalid_json") from None
-
-
-def _answers(sent: list[object]) -> list[object]:
-    """The answers of a batch, or the single one that was sent, as it is. Raises `InvalidInput`."""
-    (body,) = sent
     if not isinstance(body, dict) or "answers" not in body:
-        return sent
+        return _Sent((cast("object", body),), batch=False)
     batch = cast("dict[str, object]", body)
     if unknown := batch.keys() - {"answers"}:
-        name = min(unknown)
-        raise InvalidInput("A batch has `answers` and nothing beside it.", field=name)
+        raise InvalidInput("A batch has `answers` and nothing beside it.", field=storable(min(unknown)))
     answers = batch["answers"]
     if not isinstance(answers, list) or not answers:
         raise InvalidInput("answers: it must be a list with at least one answer.", field="answers")
     if len(cast("list[object]", answers)) > MAX_ANSWERS:
         raise LimitExceeded(f"answers: one request may hold {MAX_ANSWERS} at most.", field="answers")
-    return cast("list[object]", answers)
+    return _Sent(cast("list[object]", answers), batch=True)
 
 
 def _said(result: Submitted | AgonError) -> dict[str, object]:
