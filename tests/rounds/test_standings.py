@@ -143,8 +143,8 @@ def test_what_the_scores_do_not_tell_is_not_invented() -> None:
     rows = by_name(board([on("q1", x=2, y=1)], ["x", "y", "z"]))
     assert ends(rows["x"].score) == (2.0, None, None)
     assert (rows["x"].rank, rows["x"].rating) == (None, Figure())
-    assert {note.code for note in rows["x"].notes} == {"few_questions", "unbounded_above"}
-    assert {note.code for note in rows["y"].notes} == {"few_questions", "unbounded_below"}
+    assert {note.code for note in rows["x"].notes} == {"unbounded_above"}
+    assert {note.code for note in rows["y"].notes} == {"unbounded_below"}
     assert (rows["z"].score, rows["z"].win_rate, rows["z"].paired_rank) == (Figure(), Figure(), None)
     assert [note.code for note in rows["z"].notes] == ["no_scores"]
 
@@ -167,7 +167,7 @@ def test_contestants_that_share_no_question_are_not_compared() -> None:
     first = [on(f"f{n}", a=rng.normal(), b=rng.normal()) for n in range(12)]
     second = [on(f"s{n}", c=rng.normal(), d=rng.normal()) for n in range(12)]
     page = board([*first, *second])
-    assert {note.code for note in page.notes} == {"questions_differ", "no_rating"}
+    assert {note.code for note in page.notes} == {"few_questions", "questions_differ", "no_rating"}
     assert all("not_comparable" in {note.code for note in row.notes} for row in page.rows)
     a, c = (page.rivals.contestants.index(name) for name in "ac")
     assert (page.rivals.questions[a][c], page.rivals.win_rate[a][c], page.rivals.gap[a][c]) == (0, None, None)
@@ -217,7 +217,18 @@ def test_fewer_answers_are_noted() -> None:
     page = board([on("q1", x=1, y=2), on("q2", x=2, y=2), on("q3", x=1)])
     assert "fewer_answers" in {note.code for note in by_name(page)["y"].notes}
     assert "fewer_answers" not in {note.code for note in by_name(page)["x"].notes}
-    assert [note.code for note in page.notes] == ["questions_differ"]
+    assert [note.code for note in page.notes] == ["few_questions", "questions_differ"]
+
+
+def test_few_questions_are_noted_once_or_of_those_that_they_concern() -> None:
+    rng = np.random.default_rng(12)
+    short = board([on(f"q{n}", x=rng.normal(), y=rng.normal()) for n in range(29)])
+    assert [note.code for note in short.notes] == ["few_questions"]
+    assert not any(row.notes for row in short.rows)
+    late = board([on(f"q{n}", x=rng.normal(), **({"y": rng.normal()} if n else {})) for n in range(30)])
+    assert [note.code for note in late.notes] == ["questions_differ"]
+    assert {note.code for note in by_name(late)["y"].notes} == {"fewer_answers", "few_questions"}
+    assert by_name(late)["x"].notes == ()
 
 
 scored = st.lists(

@@ -33,7 +33,7 @@ from agon.rounds.figures import (
 from agon.rounds.student import t95
 
 FEW_QUESTIONS = 30
-"""Scored questions below which a contestant's place is marked as unsettled."""
+"""Scored questions below which a place, or a whole board, is marked as unsettled."""
 CATEGORY_QUESTIONS = 10
 """Scored questions below which a category has no board."""
 MATRIX_CONTESTANTS = 100
@@ -146,7 +146,7 @@ def _notes(number: IntArray, place: int, means: Spans) -> Iterator[BoardNote]:
         yield BoardNote(
             "fewer_answers", f"{scored} of its answers have a score, of another {most}: its mean is over fewer."
         )
-    if scored < FEW_QUESTIONS:
+    if scored < FEW_QUESTIONS <= most:
         yield BoardNote("few_questions", f"Scores on fewer than {FEW_QUESTIONS} questions: its place may still change.")
     if scored > 1 and np.isnan(means.low[place]):
         yield BoardNote("equal_scores", "All its scores are equal, so its mean has no interval.")
@@ -154,6 +154,8 @@ def _notes(number: IntArray, place: int, means: Spans) -> Iterator[BoardNote]:
 
 def _board_notes(table: ScoreTable, number: IntArray, ratings: _Ratings) -> Iterator[BoardNote]:
     scored = number > 0
+    if 0 < number.max(initial=0) < FEW_QUESTIONS:
+        yield BoardNote("few_questions", f"Scores on fewer than {FEW_QUESTIONS} questions: the order may still change.")
     if scored.sum() > 1:
         if not np.all(table.there[scored] == table.there[scored][0]):
             text = "Not all contestants have scores on the same questions: compare by win rates, which go by pairs."

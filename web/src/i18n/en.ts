@@ -304,6 +304,7 @@ export const en = {
   'round.note.unbounded_below.text': 'It has on no question scored as high as another model of the rating, so its rating has no lower limit.',
   'round.note.not_comparable': 'not comparable',
   'round.note.not_comparable.text': 'No questions link it with the other models, so its rating cannot be compared with theirs.',
+  'round.remark.few_questions': 'There are scores on fewer than 30 questions, so the order may still change.',
   'round.remark.questions_differ': 'Not all models have scores on the same questions. Compare by win rates, which go by questions that both have.',
   'round.remark.no_rating': 'The outcomes do not compare the models with each other by one rating yet.',
   'round.rivals.text': 'How often, in percent, the model of a row scores higher than that of a column on the same question. A tie counts as half.',

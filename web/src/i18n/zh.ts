@@ -306,6 +306,7 @@ export const zh: Record<Key, string> = {
   'round.note.unbounded_below.text': '它在任何问题上都未达到其他模型的得分，因此评分没有下限。',
   'round.note.not_comparable': '无法比较',
   'round.note.not_comparable.text': '没有问题将它与其他模型联系起来，因此评分无法比较。',
+  'round.remark.few_questions': '得分的问题不足 30 个，排序仍可能变化。',
   'round.remark.questions_differ': '并非所有模型都在相同的问题上有得分。请按胜率比较，胜率只计双方都有得分的问题。',
   'round.remark.no_rating': '目前的结果还不足以用同一评分比较这些模型。',
   'round.rivals.text': '在同一问题上，行模型得分高于列模型的比例（%），平局计半。',

@@ -110,7 +110,7 @@ export function knownRoundNote({ code }: BoardNote): KnownRoundNote | null {
   return KNOWN_ROUND_NOTES.find((each) => each === code) ?? null
 }
 
-export const KNOWN_ROUND_REMARKS = ['questions_differ', 'no_rating'] as const
+export const KNOWN_ROUND_REMARKS = ['few_questions', 'questions_differ', 'no_rating'] as const
 export type KnownRoundRemark = (typeof KNOWN_ROUND_REMARKS)[number]
 
 export function knownRoundRemark({ code }: BoardNote): KnownRoundRemark | null {
