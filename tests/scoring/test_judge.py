@@ -125,7 +125,19 @@ async def test_a_judge_that_fails_on_one_answer_is_its_poison(server: ScriptedSe
     says(server, (ANSWER_FIRST, "[[A>B]]"), (ANSWER_SECOND, "[[B>A]]"))
     server.configure("m", fail={"kind": "http_500", "times": 1})
     found = await judge.score([SAMPLE, Sample("Another?", "Mars!", reference="x")])
-    assert sorted(type(each).__name__ for each in found) == ["Poison", "Score"]
+    assert sorted(isinstance(each, Poison) for each in found) == [False, True]
+
+
+async def test_a_judge_that_fails_on_all_of_them_is_away(server: ScriptedServer, judge: Judge) -> None:
+    server.configure("m", fail={"kind": "http_500"})
+    other = Sample("Another?", "Mars!", reference="x")
+    with pytest.raises(Unavailable):
+        await judge.score([SAMPLE, other])
+    # Of one answer alone nobody knows whose fault it is: it has its tries, and is parked.
+    assert isinstance(await one(judge), Poison)
+    server.configure("m", fail=None)
+    says(server, ("", "[[A=B]]"))
+    assert [type(each) for each in await judge.score([SAMPLE, other])] == [Score, Score]
 
 
 async def test_it_is_asked_at_temperature_0_with_one_seed_and_says_so_in_its_revision(

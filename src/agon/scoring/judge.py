@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agon.core.errors import EngineError, NotFound, Unavailable
+from agon.core.errors import EngineError, EngineRejected, NotFound, Unavailable
 from agon.core.generation import FinishReason
 from agon.core.scoring import Abstained, Asks, Poison, Sample, Score, Scored
 from agon.scoring.judge_words import SCHEMA, JudgeRules, judge_request
@@ -38,6 +38,10 @@ class Said:
     """Whether it had to be asked for the verdict alone."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+class _Disturbed(Poison):
+    """The engine failed, and may do better with the same words another time."""
 
 
 class Judge:
@@ -79,7 +83,11 @@ class Judge:
                 raise
             # What has been said by now is remembered, so that trying again does not ask for it again.
             raise Unavailable("The judge cannot be asked just now.", code="judge_unavailable") from errors
-        return [task.result() for task in tasks]
+        scored = [task.result() for task in tasks]
+        if len(scored) > 1 and all(isinstance(each, _Disturbed) for each in scored):
+            # It is the judge's engine then, and no answer's fault.
+            raise Unavailable(f"The judge {self.contestant} fails.", code="judge_unavailable")
+        return scored
 
     async def close(self) -> None:
         self._heard.clear()
@@ -95,7 +103,8 @@ class Judge:
                 if said[0].verdict not in (None, Verdict.UNDECIDED):
                     said.append(await self._said(sample, swapped=True))
             except EngineError as error:
-                return Poison(f"The judge {self.contestant} could not answer: {error.message}")
+                kind = Poison if isinstance(error, EngineRejected) else _Disturbed
+                return kind(f"The judge {self.contestant} could not answer: {error.message}")
             except NotFound as error:
                 raise _gone(self.contestant) from error
         return decided(said)
