@@ -225,7 +225,7 @@ def test_few_questions_are_noted_once_or_of_those_that_they_concern() -> None:
     short = board([on(f"q{n}", x=rng.normal(), y=rng.normal()) for n in range(29)])
     assert [note.code for note in short.notes] == ["few_questions"]
     assert not any(row.notes for row in short.rows)
-    late = board([on(f"q{n}", x=rng.normal(), **({"y": rng.normal()} if n else {})) for n in range(30)])
+    late = board([on("q", x=1.0), *(on(f"q{n}", x=rng.normal(), y=rng.normal()) for n in range(29))])
     assert [note.code for note in late.notes] == ["questions_differ"]
     assert {note.code for note in by_name(late)["y"].notes} == {"fewer_answers", "few_questions"}
     assert by_name(late)["x"].notes == ()
