@@ -29,14 +29,14 @@ def real_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     folder = tmp_path_factory.mktemp("real")
     contestants = zip(REAL_NAMES, (SMOLLM2, SMOLLM2_Q8), strict=True)
     lines = [f"[[contestants]]\nname = {name!r}\nweights = {weights!r}" for name, weights in contestants]
-    _bring_weights(folder / "data" / "models", SMOLLM2, SMOLLM2_Q8)
+    bring_weights(folder / "data" / "models", SMOLLM2, SMOLLM2_Q8)
     head = "[limits]\nanswer_tokens = 80\nbattle_deadline_s = 90\n[engine]\nthreads = 1"
     arena = Arena(folder, "\n".join([head, *lines]))
     yield arena
     arena.stop()
 
 
-def _bring_weights(models: Path, *names: str) -> None:
+def bring_weights(models: Path, *names: str) -> None:
     """From the folder that all test runs on this machine share, so that they are downloaded once."""
     cache = Path(os.environ.get("AGON_TEST_MODELS") or Path.home() / ".cache" / "agon-tests" / "models")
     models.mkdir(parents=True)

@@ -83,16 +83,19 @@ def _work(args: argparse.Namespace, settings: "Settings") -> int:
     """On the arena that runs, or on one that runs for as long as this takes."""
     from agon.cli.round_view import View
     from agon.supervisor.guest import guest_arena
-    from agon.supervisor.running import is_running
+    from agon.supervisor.running import is_running, noted_address
 
     work = _work_of(args, settings)
     view = View()
     if args.no_wait or is_running(settings):
-        return _worked(args, settings, work, view)
+        return _worked(args, settings, work, view, address=noted_address(settings))
     environment = {**os.environ, "AGON_ROUNDS_SHARE": os.environ.get("AGON_ROUNDS_SHARE") or "1"}
     view.say(f"No arena runs on {settings.data_dir}; one is started for this round.")
     with guest_arena(settings.data_dir, environment, view.starting):
-        return _worked(args, settings, work, view)
+        code = _worked(args, settings, work, view)
+    if not args.json:
+        print("`agon up` on the same data folder shows answers side by side, and more, under Rounds.")
+    return code
 
 
 def _work_of(args: argparse.Namespace, settings: "Settings") -> "Work":
@@ -118,10 +121,12 @@ def _work_of(args: argparse.Namespace, settings: "Settings") -> "Work":
     )
 
 
-def _worked(args: argparse.Namespace, settings: "Settings", work: "Work", view: "View") -> int:
+def _worked(
+    args: argparse.Namespace, settings: "Settings", work: "Work", view: "View", *, address: str | None = None
+) -> int:
     begun: list[UUID] = []
     try:
-        return asyncio.run(_at_work(args, settings, work, view, begun))
+        return asyncio.run(_at_work(args, settings, work, view, begun=begun, address=address))
     except KeyboardInterrupt:
         if begun:
             view.say(f"Nothing is lost: the same command, or `agon round show {begun[0]}`, goes on from here.")
@@ -129,7 +134,13 @@ def _worked(args: argparse.Namespace, settings: "Settings", work: "Work", view: 
 
 
 async def _at_work(
-    args: argparse.Namespace, settings: "Settings", work: "Work", view: "View", begun: list[UUID]
+    args: argparse.Namespace,
+    settings: "Settings",
+    work: "Work",
+    view: "View",
+    *,
+    begun: list[UUID],
+    address: str | None,
 ) -> int:
     from agon.bootstrap.round_desk import round_desk
     from agon.cli.round_view import head_of
@@ -144,7 +155,7 @@ async def _at_work(
         if not args.no_wait:
             with view:
                 given_up = not (await following(desk, round_id).until_over(view.show, view.stands)).is_over
-        code = await _shown(args, settings, desk, round_id)
+        code = await _shown(args, desk, round_id, address)
         return EXIT_TROUBLED if given_up else code
 
 
@@ -170,27 +181,25 @@ def _show(args: argparse.Namespace, settings: "Settings") -> int:
     async def shown() -> int:
         from agon.bootstrap.round_desk import round_desk
         from agon.cli.round_work import find
-        from agon.supervisor.running import with_running_stores
+        from agon.supervisor.running import noted_address, with_running_stores
 
         async with round_desk(with_running_stores(settings)) as desk:
-            return await _shown(args, settings, desk, (await find(desk, args.round)).id)
+            return await _shown(args, desk, (await find(desk, args.round)).id, noted_address(settings))
 
     return asyncio.run(shown())
 
 
-async def _shown(args: argparse.Namespace, settings: "Settings", desk: "RoundDesk", round_id: UUID) -> int:
+async def _shown(args: argparse.Namespace, desk: "RoundDesk", round_id: UUID, address: str | None) -> int:
     """Show a round as it is now; exit code 3 if it is over with trouble."""
     from agon.cli.round_view import head_of, show_board, show_trouble
     from agon.cli.round_work import following
     from agon.rounds.board_page import encode
     from agon.rounds.following import OPEN
     from agon.rounds.standings import standings
-    from agon.supervisor.running import noted_address
 
     now = await following(desk, round_id).look()
     page = standings(now.round, await desk.source.scores(round_id), now.progress, made_at=None)
     trouble = await desk.ledger.troubled(round_id, limit=_LISTED)
-    address = noted_address(settings)
     where = None if address is None else f"{address}/#/rounds/{round_id}"
     if args.json:
         print(json.dumps({**_facts(now), "page": where, "board": json.loads(encode(page))}, ensure_ascii=False))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GOING_ON = " …"
 """Ends a line of `agon up` that the next one replaces."""
+_WIDTH = 132
 _LINE_S = 10.0
 """Between two lines of progress where there is no terminal."""
 
@@ -100,17 +101,24 @@ def _words(one: "Made") -> str:
 
 def show_board(page: "Standings", progress: Sequence["Made"]) -> None:
     """The board as a table on standard output, with what there is to know of it below."""
-    table = Table("rank", Column("model", overflow="fold"), box=None, pad_edge=False)
+    table = Table("rank", Column("model", no_wrap=True), box=None, pad_edge=False)
     for head in ("mean score", "95 % interval", "win rate", "95 % interval", "answers", "failed"):
         table.add_column(head, justify="right", no_wrap=True)
     stages = {one.contestant: one.stages for one in progress}
     for row in page.rows:
         table.add_row(*_cells(row, stages.get(row.contestant, {})))
-    console = Console(highlight=False)
+    console = _wide()
     console.print(table)
     notes = {f"{row.contestant}: {note.text}": None for row in page.rows for note in row.notes}
     for text in [*(note.text for note in page.notes), *notes]:
         console.print(printable(text), markup=False, soft_wrap=True)
+
+
+def _wide() -> Console:
+    """Standard output with room for names: they are not cut, also where it is no terminal."""
+    console = Console(highlight=False)
+    console.width = max(console.width, _WIDTH)
+    return console
 
 
 def _cells(row: "RoundRow", stages: Mapping[AnswerStage, int]) -> list[Text | str]:
@@ -147,7 +155,7 @@ def show_rounds(rounds: Sequence["Snapshot"]) -> None:
         of = one.round
         texts = [str(of.id), of.name, of.scorer, str(of.questions), str(len(of.contestants)), share, str(one.troubled)]
         table.add_row(*(Text(printable(text)) for text in texts))
-    Console(highlight=False).print(table)
+    _wide().print(table)
 
 
 def show_trouble(answers: Sequence["RoundAnswer"]) -> None:
