@@ -1,9 +1,11 @@
 """A round that a contestant judges: over the bus, by a real runner, from submitting to what is told of the judge."""
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +15,17 @@ import pytest_asyncio
 from tests.integration.stage import NAMES, Stage
 from tests.integration.test_rounds import BANK, create, visitor
 from tests.integration.voter import expect, expect_error
+from tests.scoring.quantise.small import small_model
 
 from agon.bootstrap.generation import asking
 from agon.bootstrap.scorer_desk import measuring_agreement
 from agon.bootstrap.scorers import ScorerBook
 from agon.core.errors import InvalidInput, Unavailable
 from agon.core.scoring import Sample, Score, Scorer
+from agon.engines.encoder.scorer import RewardScorer, always
+from agon.engines.encoder.session import Engines, ScoreEngine, load
 from agon.rounds.pipeline import Pipeline, PipelineParts
+from agon.scoring.drift import Precision
 from agon.stores.postgres.database import Database
 from agon.stores.postgres.round_scoring import PostgresScoring
 from agon.stores.redis.client import connect
@@ -171,6 +177,37 @@ async def test_a_scorer_is_made_once_however_many_want_it(stage: Stage, database
             await book.named("judge:nobody")
         with pytest.raises(Unavailable):
             await book.named("reward")
+
+
+async def test_the_reward_model_is_loaded_once_a_process(stage: Stage, database: Database, tmp_path: Path) -> None:
+    folder, opened = small_model(tmp_path / "reward"), list[Path]()
+
+    def opening(where: Path, precision: Precision) -> ScoreEngine:
+        opened.append(where)
+        return load(where, precision)
+
+    async def reward() -> Scorer:
+        return RewardScorer(Engines(opening), folder, Precision.FP32, in_force=always)
+
+    samples = [Sample("Why is the sky blue?", text) for text in ("Because of scattering.", "No idea.")]
+    async with asking(stage.settings, database) as parts:
+        book = ScorerBook(stage.settings.scoring, asking=parts, reward=reward)
+        found = await asyncio.gather(*(book.named("reward") for _ in range(8)))
+        assert len({id(scorer) for scorer in found}) == 1
+        scored = await asyncio.gather(*(scorer.score(samples) for scorer in found))
+        assert opened == [folder]
+        assert all(each == scored[0] for each in scored)
+        assert [type(each) for each in scored[0]] == [Score, Score]
+        await book.close()
+
+
+async def test_one_who_gives_up_waiting_takes_the_scorer_from_nobody_else(stage: Stage, database: Database) -> None:
+    async with scorers(stage, database) as book:
+        impatient, patient = (asyncio.create_task(book.named("format")) for _ in range(2))
+        await asyncio.sleep(0)
+        impatient.cancel()
+        assert (await patient).name == "format"
+        assert await book.named("format") is patient.result()
 
 
 async def test_a_scorer_that_nobody_knows_is_refused_when_a_round_asks_for_it(stage: Stage) -> None:
