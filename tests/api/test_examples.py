@@ -19,6 +19,7 @@ from agon.api import (
     scorer_schemas,
 )
 from agon.api.app import create_app
+from agon.api.routes import engines
 from agon.config import Settings
 from agon.telemetry import Metrics
 
@@ -27,7 +28,7 @@ PLAIN = {"HTTPValidationError"}
 
 
 def models() -> dict[str, type[BaseModel]]:
-    rounds = (round_schemas, round_standings_schemas, scorer_schemas)
+    rounds = (engines, round_schemas, round_standings_schemas, scorer_schemas)
     rooms = (schemas, admin_schemas, board_schemas, *rounds, errors, openai_document, config)
     found = [value for room in rooms for value in vars(room).values()]
     return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseModel)}

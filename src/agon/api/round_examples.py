@@ -105,6 +105,18 @@ _RIVALS: dict[str, JsonValue] = {
     "gap_low": [[None, 0.05], [-0.37, None]],
     "gap_high": [[None, 0.37], [-0.05, None]],
 }
+_FOUND: dict[str, JsonValue] = {"samples": 240, "pairs": 120, "kl_mean": 0.0004, "kl_p99": 0.004, "top1": 0.99}
+_NOISE: dict[str, JsonValue] = {"samples": 240, "pairs": 120, "kl_mean": 0.0, "kl_p99": 0.0, "top1": 1.0}
+_ENGINE_CHECK: dict[str, JsonValue] = {
+    "model": "reward-3f1c9a52",
+    "engine": "int8-dynamic",
+    "verdict": "promote",
+    "checked_at": _AT,
+    "rolled_back_since": None,
+    "reasons": [],
+    "found": _FOUND,
+    "noise": _NOISE,
+}
 
 ROUND_EXAMPLES: dict[str, dict[str, JsonValue]] = {
     "NewRoundBody": {
@@ -136,5 +148,6 @@ ROUND_EXAMPLES: dict[str, dict[str, JsonValue]] = {
     "SubmissionIn": _SUBMISSION,
     "SubmissionsIn": {"answers": [_SUBMISSION]},
     "SubmittedOut": _SUBMITTED,
+    "EngineChecksOut": {"engines": [_ENGINE_CHECK]},
     "SubmittedBatchOut": {"answers": [_SUBMITTED, _REFUSED]},
 }
