@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from tests.crash.plugin.crash_scorers import DEADLY, POISON
@@ -119,7 +120,7 @@ async def test_every_job_comes_three_times_and_in_any_order(line: Line) -> None:
     line.start()
     await line.until(lambda: is_ready(port), "the worker is ready")
     round_id = await line.submit("slow", 100)
-    seen: set[object] = set()
+    seen: set[UUID] = set()
 
     async def all_are_seen() -> bool:
         for row in await line.rows("select id from round_batches"):
@@ -132,7 +133,7 @@ async def test_every_job_comes_three_times_and_in_any_order(line: Line) -> None:
     await line.until(all_are_seen, "the round is done")
     assert len(seen) >= 300 // 64
     for batch in list(seen):
-        await line.send(batch, "score", times=1)  # type: ignore[arg-type]
+        await line.send(batch, "score", times=1)
     await line.until_done()
     await line.assert_counted(round_id)
 

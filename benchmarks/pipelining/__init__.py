@@ -1,0 +1,1 @@
+"""What the pipeline of rounds is measured with."""
