@@ -15,8 +15,8 @@ from agon.engines.encoder.weights import ENCODER
 from agon.scoring.reward.features import FEATURE_NAMES
 from agon.scoring.reward.spec import load_spec
 
-SOME = ["llmbar.jsonl", "arenabench.jsonl", "mtbench.jsonl"]
-CHEAP = ["--folds", "3", "--repeats", "1", "--threads", "1"]
+SOME = ["llmbar.jsonl", "mtbench.jsonl"]
+CHEAP = ["--folds", "2", "--repeats", "1", "--threads", "1"]
 
 pytestmark = [pytest.mark.models, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -48,7 +48,7 @@ def test_a_trained_model_is_a_whole_folder(trained: Path) -> None:
     assert {each.name for each in trained.iterdir()} == {"model.onnx", "vocab.txt", "reward.json", RECIPE_FILE}
     assert tuple(each.name for each in spec.features) == FEATURE_NAMES
     assert [file["name"] for file in spec.training["files"]] == SOME
-    assert spec.training["measured"]["pairs"] > 60
+    assert spec.training["measured"]["pairs"] > 50
     assert "CC BY 4.0" in str(spec.training["files"])
     session: Any = ort.InferenceSession(str(trained / "model.onnx"))
     assert [(each.name, each.type) for each in session.get_inputs()] == [
@@ -68,15 +68,16 @@ def test_the_same_files_and_seed_make_the_same_bytes(trained: Path, data_dir: Pa
 
 
 def test_evaluate_measures_and_compares(trained: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert agon(data_dir, "evaluate", *FILES, "--model", trained, "--format", "json") == 0
+    measured = [DATA / name for name in ("llmbar.jsonl", "pandalm.jsonl")]
+    assert agon(data_dir, "evaluate", *measured, "--model", trained, "--format", "json") == 0
     found = printed(capsys)
-    assert found["pairs"] + found["ties"] == sum(len(file.read_bytes().splitlines()) for file in FILES)
+    assert found["pairs"] + found["ties"] == sum(len(file.read_bytes().splitlines()) for file in measured)
     assert found["low"] <= found["accuracy"] <= found["high"]
-    assert set(found["by_file"]) == {file.name for file in FILES}
+    assert set(found["by_file"]) == {file.name for file in measured}
     assert "princeton-nlp/LLMBar" in found["by_source"]
     assert set(found["baselines"]) == {"random", "longer_answer", "tfidf"}
     assert found["seen_in_training"]["pairs"] + found["unseen"]["pairs"] == found["pairs"]
-    assert found["unseen"]["pairs"] >= found["by_file"]["pandalm.jsonl"]["pairs"]
+    assert found["unseen"]["pairs"] == found["by_file"]["pandalm.jsonl"]["pairs"]
     assert sum(part["pairs"] for part in found["by_source"].values()) == found["pairs"]
     assert set(found["padding"]) == {"said_twice", "filler", "blank_lines"}
 
@@ -92,7 +93,8 @@ def test_broken_lines_are_counted_and_strictness_refuses(
     trained: Path, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = tmp_path / "broken.jsonl"
-    broken.write_bytes(b"{]\n" + (DATA / "mtbench.jsonl").read_bytes() + b'{"prompt": 1}\n')
+    good = (DATA / "mtbench.jsonl").read_bytes().splitlines(keepends=True)[:4]
+    broken.write_bytes(b"{]\n" + b"".join(good) + b'{"prompt": 1}\n')
     assert agon(data_dir, "evaluate", broken, "--model", trained, "--format", "json") == 0
     found = printed(capsys)
     assert found["left_out"] == 2
