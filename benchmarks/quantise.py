@@ -65,6 +65,7 @@ def figures(found: Report) -> Sequence[Fact]:
         Fact("load until warm, full", 1000 * found.full.load_s, "ms"),
         Fact("load until warm, 8 bits", 1000 * found.int8.load_s, "ms"),
         Fact("tokens of a mixed text, mean", mixed.tokens_mean, "tokens"),
+        Fact("reading a mixed text: tokens and features", 1000 * mixed.read_s / mixed.samples, "ms"),
         Fact("padding of the plain path", 100 * mixed.padding, "%"),
         Fact("held-out pairs", fidelity.pairs, "pairs"),
         Fact("pairs right, full", 100 * quality.accuracy_full, "%"),

@@ -142,8 +142,10 @@ def _plain_report(report: "Report") -> Mapping[str, Any]:
             "samples": mixed.samples,
             "tokens_mean": mixed.tokens_mean,
             "padding": mixed.padding,
+            "read_s": mixed.read_s,
             "seconds": {way: statistics.median(seconds) for way, seconds in mixed.seconds.items()},
             "ratio": ratios,
+            "processor_ratio": {way: mixed.ratio(way, processor=True) for way in mixed.seconds},
             "share": dict(shares(ratios)),
         },
     }
@@ -206,8 +208,16 @@ def _show_report(console: "Console", report: "Report") -> None:
     )
     ratios = {way: mixed.ratio(way) for way in mixed.seconds}
     by_itself = shares(ratios)
-    ways = Table(f"{mixed.samples} texts of {mixed.tokens_mean:.0f} tokens on average", "s", "of plain", "this step")
+    ways = Table(
+        f"{mixed.samples} texts of {mixed.tokens_mean:.0f} tokens on average", "s", "of plain", "this step", "processor"
+    )
     for way in (PLAIN, *(way for way in mixed.seconds if way not in STEPS), *STEPS[1:]):
         step = f"{by_itself[way]:.2f}" if way in by_itself else ""
-        ways.add_row(way, f"{statistics.median(mixed.seconds[way]):.2f}", f"{ratios[way]:.2f}", step)
+        ways.add_row(
+            way,
+            f"{statistics.median(mixed.seconds[way]):.2f}",
+            f"{ratios[way]:.2f}",
+            step,
+            f"{mixed.ratio(way, processor=True):.2f}",
+        )
     console.print(ways)

@@ -135,6 +135,16 @@ class TestCalibration:
         others = [calibration_digest("b", samples), calibration_digest("a", samples[:2])]
         assert calibration_digest("a", samples) not in others
 
+    def test_a_kept_calibration_is_the_one_that_was_made(self, folder: Path, texts: Texts) -> None:
+        bench = workshop(folder, texts)
+        new, reused = bench.calibration(again=True)
+        kept, found = bench.calibration()
+        assert (reused, found) == (False, True)
+        assert new.ranges.keys() == kept.ranges.keys()
+        for name, each in new.ranges.items():
+            assert (each.low, each.high) == (kept.ranges[name].low, kept.ranges[name].high)
+            assert np.array_equal(each.channels, kept.ranges[name].channels)
+
     def test_a_broken_file_is_none(self, folder: Path) -> None:
         path = folder / CALIBRATION_FILE
         text = path.read_text("utf-8")

@@ -23,7 +23,8 @@ CALIBRATION_FILE: Final = "calibration.json"
 SAMPLES: Final = 300
 _FORMAT: Final = 1
 _STRATA: Final = 10
-_DIGITS: Final = 7
+_DIGITS: Final = 9
+"""As many as make a 32-bit number come back the same: engines of a kept calibration are those of a new one."""
 
 Row = npt.NDArray[np.float32]
 

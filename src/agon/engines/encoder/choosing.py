@@ -9,8 +9,8 @@ from agon.scoring.fidelity import Fidelity, Gates, Verdict, decide
 
 STRICT: Final = Gates(kl_mean=0.01, kl_p99=0.10, top1=0.95, pairs=1)
 """What a new engine must keep: far less than the drift guard allows, so that it does not soon end there."""
-_AS_FAST: Final = 1.2
-"""Engines within this factor of the fastest are as fast: repeats on a shared machine differ by as much."""
+_WORTH: Final = 4 / 3
+"""What faith may cost: engines within this factor of the fastest are fast enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Candidate:
     recipe: Recipe
     fidelity: Fidelity
     seconds: float
-    """For the same texts as the others."""
+    """Of processor time, for the same texts as the others: what else runs on the machine does not decide."""
     size: int
     """In bytes."""
 
@@ -30,6 +30,6 @@ def choose(candidates: Sequence[Candidate], gates: Gates = STRICT) -> Candidate 
         return None
     fastest = min(each.seconds for each in faithful)
     return min(
-        (each for each in faithful if each.seconds <= fastest * _AS_FAST),
+        (each for each in faithful if each.seconds <= fastest * _WORTH),
         key=lambda each: (each.fidelity.kl_mean, each.seconds),
     )

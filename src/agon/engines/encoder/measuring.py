@@ -75,12 +75,16 @@ class Mixed:
     tokens_mean: float
     padding: float
     """Share of the plain path's tokens that are padding."""
+    read_s: float
+    """For making tokens and features of the texts, once, on one core; the same for all ways, and not in `seconds`."""
     seconds: Mapping[str, Sequence[float]]
+    processor_s: Mapping[str, Sequence[float]]
+    """Of processor time: less than `seconds` says what else ran on the machine."""
 
-    def ratio(self, way: str, over: str = PLAIN) -> float:
+    def ratio(self, way: str, over: str = PLAIN, *, processor: bool = False) -> float:
         """Return the median of the repeats' ratios."""
-        pairs = zip(self.seconds[way], self.seconds[over], strict=True)
-        return statistics.median(mine / other for mine, other in pairs)
+        spent = self.processor_s if processor else self.seconds
+        return statistics.median(mine / other for mine, other in zip(spent[way], spent[over], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +138,14 @@ class Rig:
             "full": lambda group: _scored(self.full, group),
             "int8": lambda group: _scored(self.int8, group),
         }
-        seconds = _in_turns(ways, ready, repeats)
+        seconds, _ = _in_turns(ways, ready, repeats)
         return Latency(batch, *([value * 1000 for value in seconds[way]] for way in ways))
 
     def mixed(self, samples: Sequence[Sample], *, repeats: int) -> Mixed:
         """Compare ways to score texts as they come. Reading them is left out: it is the same for all."""
+        start = time.perf_counter()
         ready = self.full.read(samples)
+        read_s = time.perf_counter() - start
         widest = self.full.spec.max_tokens
         ways: dict[str, Way] = {
             PLAIN: lambda group: self._in_batches(self._plain, group, widest),
@@ -150,7 +156,8 @@ class Rig:
         }
         lengths = [len(each.sequence.ids) for each in ready]
         padding = 1 - sum(lengths) / (len(lengths) * widest)
-        return Mixed(len(ready), float(np.mean(lengths)), padding, _in_turns(ways, ready, repeats))
+        seconds, processor_s = _in_turns(ways, ready, repeats)
+        return Mixed(len(ready), float(np.mean(lengths)), padding, read_s, seconds, processor_s)
 
     def _in_batches(self, session: Session, ready: Sequence[Ready], width: int | None) -> None:
         for start in range(0, len(ready), BATCH):
@@ -203,16 +210,20 @@ def _scored(engine: ScoreEngine, ready: Sequence[Ready]) -> None:
     engine.score_ready(ready)
 
 
-def _in_turns(ways: Mapping[str, Way], ready: Sequence[Ready], repeats: int) -> dict[str, list[float]]:
-    """Time each way, in turns within each repeat, after one turn that does not count."""
+def _in_turns(
+    ways: Mapping[str, Way], ready: Sequence[Ready], repeats: int
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Time each way, in turns within each repeat, after one short turn that does not count: seconds, and processor."""
     seconds: dict[str, list[float]] = {way: [] for way in ways}
+    processor_s: dict[str, list[float]] = {way: [] for way in ways}
     for repeat in range(repeats + 1):
         for way, score in ways.items():
-            start = time.perf_counter()
+            start, started = time.perf_counter(), time.process_time()
             score(ready if repeat else ready[:BATCH])
             if repeat:
                 seconds[way].append(time.perf_counter() - start)
-    return seconds
+                processor_s[way].append(time.process_time() - started)
+    return seconds, processor_s
 
 
 def _cut_to(ready: Sequence[Ready], tokens: int, count: int) -> list[Ready]:
