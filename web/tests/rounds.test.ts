@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CATALOGUES, formatNumber } from '../src/i18n/index.svelte'
+import '../src/i18n/rounds'
 import { moveIn } from '../src/lib/matrix'
 import {
   comparedOf,

@@ -1,11 +1,19 @@
 import { keep, recall } from '../lib/storage'
-import { en, type Key } from './en'
+import { en, type Key as FirstKey } from './en'
+import type { roundsEn } from './rounds'
 import { zh } from './zh'
 
-export type { Key }
+export type Key = FirstKey | keyof typeof roundsEn
 export type Locale = 'en' | 'zh'
 
-export const CATALOGUES: Record<Locale, Record<Key, string>> = { en, zh }
+/** Texts of screens that load later are there once their screen is. */
+export const CATALOGUES = { en: { ...en }, zh: { ...zh } } as Record<Locale, Record<Key, string>>
+
+export function addTexts(texts: Record<Locale, Partial<Record<Key, string>>>): void {
+  Object.assign(CATALOGUES.en, texts.en)
+  Object.assign(CATALOGUES.zh, texts.zh)
+}
+
 const TAGS: Record<Locale, string> = { en: 'en', zh: 'zh-CN' }
 
 export function preferred(stored: string | null, languages: readonly string[]): Locale {
