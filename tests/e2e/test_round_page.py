@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.arena import Arena
-from tests.e2e.conftest import OpenScreen
+from tests.e2e.conftest import SCRIPTED_NAMES, OpenScreen
+from tests.e2e.engines import SCRIPTED, ScriptedProcess
 from tests.e2e.screen import Screen
 
 from agon.embedded.process import wait_until
@@ -50,16 +51,18 @@ def answers(model: str) -> list[dict[str, Any]]:
 
 
 class Round:
-    """A round made through the API, with answers that were made elsewhere."""
+    """A round made through the API, with answers that were made elsewhere unless it is said."""
 
-    def __init__(self, arena: Arena, questions: Sequence[dict[str, Any]], models: Sequence[str]) -> None:
+    def __init__(
+        self, arena: Arena, questions: Sequence[dict[str, Any]], models: Sequence[str], *, made_here: bool = False
+    ) -> None:
         self.id = str(uuid4())
         self._arena = arena
         body = {
             "id": self.id,
             "name": "Words of nature",
             "scorer": "overlap",
-            "contestants": [{"name": model, "made_here": False} for model in models],
+            "contestants": [{"name": model, "made_here": made_here} for model in models],
             "questions": questions,
         }
         with arena.client() as client:
@@ -187,6 +190,25 @@ def test_a_board_moves_as_answers_come(arena: Arena, open_screen: OpenScreen) ->
     expect(screen.at("round-settled")).to_contain_text("22 of 22")
     expect(screen.at("round-row").last.locator("td").last).to_have_text("11")
     assert sum("/events" in request.url for request in screen.requests) == 1
+
+
+def test_what_went_wrong_is_told_with_what_to_do(
+    arena: Arena, engine: ScriptedProcess, open_screen: OpenScreen
+) -> None:
+    failing, working = SCRIPTED_NAMES
+    engine.say(SCRIPTED[0], fail={"kind": "http_500"})
+    troubled = Round(arena, bank()[:1], (failing, working), made_here=True)
+    screen = open_screen(arena)
+    screen.open(f"#/rounds/{troubled.id}")
+    expect(screen.at("round-settled")).to_contain_text("2 of 2", timeout=90_000)
+    screen.at("tab-trouble").click()
+    expect(screen.at("troubled").locator("li")).to_have_count(1)
+    expect(screen.at("troubled")).to_contain_text(failing)
+    expect(screen.at("troubled").locator(".error")).to_have_text(re.compile(r"\S"))
+    expect(screen.page.get_by_text(f"agon round rerun {troubled.id}")).to_be_visible()
+    screen.shoot("round-trouble")
+    engine.say()
+    arena.await_ready(3)
 
 
 def test_a_round_that_is_not_there_is_said(arena: Arena, open_screen: OpenScreen) -> None:
