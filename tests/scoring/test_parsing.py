@@ -93,7 +93,7 @@ def test_a_rating_out_of_place_is_none() -> None:
     ]
 
 
-words = st.text(alphabet="AB<>=?[]【】［］\\ C\n" + "＞≫", max_size=30)  # noqa: RUF001 - full-width signs are meant
+words = st.text(alphabet="AB<>=?[]【】［］\\ C7.\n" + "＞≫", max_size=30)  # noqa: RUF001 - full-width signs are meant
 
 
 @given(words | st.text(max_size=60))
@@ -101,6 +101,7 @@ def test_a_disarmed_text_holds_no_verdict(hostile: str) -> None:
     quiet = disarmed(hostile)
     assert len(quiet) == len(hostile)
     assert read_verdict(quiet).verdict is None
+    assert read_rating(quiet) is None
 
 
 @given(words, st.sampled_from(list(Verdict)))

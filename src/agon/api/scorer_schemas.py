@@ -65,7 +65,7 @@ class ScorerOut(BaseModel):
 
 
 class ScorersOut(BaseModel):
-    """What can score the answers of a round; besides, `judge:` and the name of a contestant of the arena."""
+    """What can score the answers of a round; besides, `judge:` or `grade:` with a contestant's name."""
 
     scorers: list[ScorerOut]
 

@@ -17,6 +17,7 @@ from agon.core.scoring import Scorers
 from agon.rounds.agreement import AgreementParts, Agreements
 from agon.rounds.scorer_reader import ScorerReader
 from agon.rounds.verdicts import Judging, ScoreFlight
+from agon.scoring.grader import PREFIX as GRADE_PREFIX
 from agon.scoring.judge import PREFIX as JUDGE_PREFIX
 from agon.stores.postgres.database import Database
 from agon.stores.postgres.rounds import PostgresRounds
@@ -25,7 +26,10 @@ from agon.stores.redis.scorers import RedisAgreements
 
 log = logging.getLogger(__name__)
 
-_JUDGE = "A contestant as judge: it compares each answer with the anchor's, in both orders."
+_ABOUT = {
+    JUDGE_PREFIX: "A contestant as judge: it compares each answer with the anchor's, in both orders.",
+    GRADE_PREFIX: "A contestant as examiner: it grades each answer by itself, from 1 to 10.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,14 @@ class ScorerDesk:
     reader: ScorerReader
 
     def known(self, measured: Collection[str]) -> Sequence[KnownScorer]:
-        """Every scorer there is, and the judges among those that were measured."""
-        judges = sorted(name for name in measured if name.startswith(JUDGE_PREFIX))
-        return [*self.names.known(), *(KnownScorer(name, _JUDGE, "agon") for name in judges)]
+        """Every scorer there is, and those among the measured that ask a contestant."""
+        asking = [
+            KnownScorer(name, about, "agon")
+            for prefix, about in _ABOUT.items()
+            for name in sorted(measured)
+            if name.startswith(prefix)
+        ]
+        return [*self.names.known(), *asking]
 
 
 @asynccontextmanager
@@ -71,7 +80,7 @@ async def measuring_agreement(
         parts = AgreementParts(
             pairs=PostgresScorers(database),
             scorers=scorers,
-            judging=Judging(flight, clock=time.monotonic, timed=lambda *_: None),
+            judging=Judging(flight, clock=time.monotonic, timed=_unheard),
             pages=pages,
             rounds=rounds,
             always=ScorerNames(settings.scoring).plugins(),
@@ -90,3 +99,8 @@ async def _look(agreements: Agreements, pages: RedisAgreements, every_s: float) 
         except Unavailable as error:
             log.warning("agreement with people waits: %s", error.message)
         await asyncio.sleep(every_s)
+
+
+def _unheard(scorer: str, samples: int, seconds: float) -> None:
+    """What is scored here is no work of rounds, and is not counted as such."""
+    del scorer, samples, seconds

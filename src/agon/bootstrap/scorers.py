@@ -10,6 +10,8 @@ from agon.core.errors import InvalidInput, Unavailable
 from agon.core.scoring import Scorer
 from agon.scoring.batcher import Batched, Batcher
 from agon.scoring.batching import BatchRules
+from agon.scoring.grader import PREFIX as GRADE_PREFIX
+from agon.scoring.grader import Grader
 from agon.scoring.judge import PREFIX as JUDGE_PREFIX
 from agon.scoring.judge import Judge
 from agon.scoring.judge_words import JudgeRules
@@ -40,7 +42,7 @@ class ScorerNames:
         self._compares: dict[str, bool] = {}
 
     def known(self) -> Sequence[KnownScorer]:
-        """Every scorer that can be named, judges aside: those are `judge:` and a contestant's name."""
+        """Every scorer that can be named, those aside that ask a contestant: `judge:` or `grade:` and its name."""
         reward = KnownScorer(REWARD, _ABOUT[REWARD], _OURS)
         return [reward, *(_described(point.name) for _, point in sorted(finding.installed().items()))]
 
@@ -48,9 +50,9 @@ class ScorerNames:
         """Whether a scorer needs an anchor. Raises `InvalidInput` (`scorer_unknown`, `scorer_broken`)."""
         if name == REWARD:
             return False
-        if name.startswith(JUDGE_PREFIX):
+        if name.startswith((JUDGE_PREFIX, GRADE_PREFIX)):
             judge_of(name)
-            return True
+            return name.startswith(JUDGE_PREFIX)
         if name not in self._compares:
             self._compares[name] = self.plugin(name).compares
         return self._compares[name]
@@ -108,17 +110,18 @@ class ScorerBook:
     async def _built(self, name: str) -> Scorer:
         if name == REWARD:
             return batched(await self._reward(), self._settings)
-        if name.startswith(JUDGE_PREFIX):
-            return await self._judge(judge_of(name))
+        if name.startswith((JUDGE_PREFIX, GRADE_PREFIX)):
+            return await self._asking_one(name, judge_of(name))
         # Importing somebody's package may take its time.
         return batched(await asyncio.to_thread(self._names.plugin, name), self._settings)
 
-    async def _judge(self, contestant: str) -> Judge:
+    async def _asking_one(self, name: str, contestant: str) -> Scorer:
         entry = (await self._asking.rosters.roster()).get(contestant)
         if entry is None:
             raise Unavailable(f"The judge {contestant} is no contestant of this arena.", code="judge_missing")
         rules = JudgeRules(tokens=self._settings.judge_tokens, chars=self._settings.judge_chars)
-        return Judge(contestant, self._asking.asks, model=revision_of(entry.contestant), rules=rules)
+        kind = Judge if name.startswith(JUDGE_PREFIX) else Grader
+        return kind(contestant, self._asking.asks, model=revision_of(entry.contestant), rules=rules)
 
 
 def batched(scorer: Scorer, settings: ScoringSettings) -> Batched:
@@ -129,9 +132,9 @@ def batched(scorer: Scorer, settings: ScoringSettings) -> Batched:
 
 def judge_of(name: str) -> str:
     """The contestant that judges. Raises `InvalidInput` (`scorer_unknown`) where none is named."""
-    contestant = name.removeprefix(JUDGE_PREFIX)
+    prefix, _, contestant = name.partition(":")
     if not contestant.strip():
-        raise InvalidInput(f"{JUDGE_PREFIX} needs the name of a contestant.", code="scorer_unknown", field="scorer")
+        raise InvalidInput(f"{prefix}: needs the name of a contestant.", code="scorer_unknown", field="scorer")
     return contestant
 
 

@@ -1,6 +1,5 @@
 """A contestant as judge: it compares each answer with the anchor's, in both orders."""
 
-import asyncio
 import hashlib
 import json
 from collections import OrderedDict
@@ -8,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agon.core.errors import EngineError, EngineRejected, NotFound, Unavailable
 from agon.core.generation import FinishReason
 from agon.core.scoring import Abstained, Asks, Poison, Sample, Score, Scored
+from agon.scoring.asked import Asked
 from agon.scoring.judge_words import SCHEMA, JudgeRules, judge_request
 from agon.scoring.parsing import Verdict, read_verdict
 
@@ -22,7 +21,6 @@ ORDERS_DISAGREE = "orders_disagree"
 JUDGE_ABSTAINED = "judge_abstained"
 
 _PROOF = Sample("Name a colour.", "Blue.", reference="A stone.")
-_AT_ONCE = 64
 _REMEMBERED = 4_096
 _TAIL_CHARS = 240
 
@@ -40,10 +38,6 @@ class Said:
     completion_tokens: int = 0
 
 
-class _Disturbed(Poison):
-    """The engine failed, and may do better with the same words another time."""
-
-
 class Judge:
     """`Scorer` that asks a contestant, at temperature 0 and with one seed.
 
@@ -58,36 +52,18 @@ class Judge:
         """`model` names everything of the contestant that decides what it says."""
         self.contestant = contestant
         self.name = f"{PREFIX}{contestant}"
-        self._asks = asks
+        self._asked_of = Asked(contestant, asks)
         self._rules = rules or JudgeRules()
         decides = json.dumps([SCHEMA, model, asdict(self._rules)])
         self.revision = f"judge-{hashlib.blake2b(decides.encode(), digest_size=12).hexdigest()}"
-        self._places = asyncio.Semaphore(_AT_ONCE)
         self._heard: OrderedDict[tuple[Sample, bool], Said] = OrderedDict()
 
     async def warm_up(self) -> None:
-        try:
-            await self._asks.ask(self.contestant, judge_request(_PROOF, self._rules, swapped=False, strict=True))
-        except EngineError as error:
-            raise Unavailable(f"The judge {self.contestant} cannot answer: {error.message}", code=error.code) from error
-        except NotFound as error:
-            raise _gone(self.contestant) from error
+        await self._asked_of.prove(judge_request(_PROOF, self._rules, swapped=False, strict=True))
 
     async def score(self, samples: Sequence[Sample]) -> Sequence[Scored]:
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._judged(sample)) for sample in samples]
-        except ExceptionGroup as errors:
-            _, bugs = errors.split(Unavailable)
-            if bugs is not None:
-                raise
-            # What has been said by now is remembered, so that trying again does not ask for it again.
-            raise Unavailable("The judge cannot be asked just now.", code="judge_unavailable") from errors
-        scored = [task.result() for task in tasks]
-        if len(scored) > 1 and all(isinstance(each, _Disturbed) for each in scored):
-            # It is the judge's engine then, and no answer's fault.
-            raise Unavailable(f"The judge {self.contestant} fails.", code="judge_unavailable")
-        return scored
+        # What has been said before it fails is remembered, so that trying again does not ask for it again.
+        return await self._asked_of.all(self._judged, samples)
 
     async def close(self) -> None:
         self._heard.clear()
@@ -97,16 +73,9 @@ class Judge:
             return Poison("There is no answer of the anchor to compare it with.")
         if sample.answer == sample.reference:
             return Score(VALUES[0], {"anchor": True})
-        async with self._places:
-            try:
-                said = [await self._said(sample, swapped=False)]
-                if said[0].verdict not in (None, Verdict.UNDECIDED):
-                    said.append(await self._said(sample, swapped=True))
-            except EngineError as error:
-                kind = Poison if isinstance(error, EngineRejected) else _Disturbed
-                return kind(f"The judge {self.contestant} could not answer: {error.message}")
-            except NotFound as error:
-                raise _gone(self.contestant) from error
+        said = [await self._said(sample, swapped=False)]
+        if said[0].verdict not in (None, Verdict.UNDECIDED):
+            said.append(await self._said(sample, swapped=True))
         return decided(said)
 
     async def _said(self, sample: Sample, *, swapped: bool) -> Said:
@@ -125,7 +94,7 @@ class Judge:
 
     async def _asked(self, sample: Sample, *, swapped: bool, strict: bool) -> Said:
         request = judge_request(sample, self._rules, swapped=swapped, strict=strict)
-        reply = await self._asks.ask(self.contestant, request)
+        reply = await self._asked_of.ask(request)
         reading = read_verdict(reply.text)
         # One that was cut while giving reasons has not come to its end.
         unfinished = not strict and reply.finish_reason == FinishReason.LENGTH
@@ -172,7 +141,3 @@ def _together(first: Said, again: Said) -> Said:
 
 def _sign(lead: int) -> int:
     return (lead > 0) - (lead < 0)
-
-
-def _gone(contestant: str) -> Unavailable:
-    return Unavailable(f"The judge {contestant} is no contestant of this arena.", code="judge_missing")

@@ -102,8 +102,12 @@ def without_thoughts(text: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """The same text, with round brackets in each line that shows a verdict: whoever repeats it gives none."""
-    return "\n".join(line.translate(_ROUND) if _labels(_loosened(line)) else line for line in text.split("\n"))
+    """The same text, with round brackets in each line that shows a verdict or a grade: repeated, it is none."""
+    return "\n".join(line.translate(_ROUND) if _armed(line) else line for line in text.split("\n"))
+
+
+def _armed(line: str) -> bool:
+    return bool(_labels(_loosened(line))) or any(_NUMBER.fullmatch(each.strip()) for each in _RATING.findall(line))
 
 
 def _loosened(text: str) -> str:

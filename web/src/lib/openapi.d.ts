@@ -1,4 +1,4 @@
-// Made by `npm run types` from the OpenAPI document with SHA-256 fbb13233e7b609d278572e9d8aacc39d20917c35dec46c4430d7016343b3f738. Do not edit.
+// Made by `npm run types` from the OpenAPI document with SHA-256 ce404692dc94e7d2ec36cafaaea5adb4725161d4648f84ac87240a4626de7df0. Do not edit.
 export interface paths {
     "/admin/contestants": {
         parameters: {
@@ -1342,7 +1342,35 @@ export interface components {
             rolled_back_since: string | null;
             verdict: string;
         };
-        /** @description The last look at each engine, the newest first; none where no reduced engine has scored anything yet. */
+        /**
+         * @description The last look at each engine, the newest first; none where no reduced engine has scored anything yet.
+         * @example {
+         *       "engines": [
+         *         {
+         *           "checked_at": "2026-01-31T12:00:00Z",
+         *           "engine": "int8-dynamic",
+         *           "found": {
+         *             "kl_mean": 0.0004,
+         *             "kl_p99": 0.004,
+         *             "pairs": 120,
+         *             "samples": 240,
+         *             "top1": 0.99
+         *           },
+         *           "model": "reward-3f1c9a52",
+         *           "noise": {
+         *             "kl_mean": 0,
+         *             "kl_p99": 0,
+         *             "pairs": 120,
+         *             "samples": 240,
+         *             "top1": 1
+         *           },
+         *           "reasons": [],
+         *           "rolled_back_since": null,
+         *           "verdict": "promote"
+         *         }
+         *       ]
+         *     }
+         */
         EngineChecksOut: {
             engines: components["schemas"]["EngineCheckOut"][];
         };
@@ -2271,7 +2299,7 @@ export interface components {
             package: string;
         };
         /**
-         * @description What can score the answers of a round; besides, `judge:` and the name of a contestant of the arena.
+         * @description What can score the answers of a round; besides, `judge:` or `grade:` with a contestant's name.
          * @example {
          *       "scorers": [
          *         {

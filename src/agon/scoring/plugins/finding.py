@@ -72,8 +72,9 @@ def find(name: str) -> EntryPoint:
     try:
         return installed()[name]
     except KeyError:
+        there = " or ".join(sorted(installed()))
         raise InvalidInput(
-            f"There is no scorer named {name!r}: it is reward, judge:CONTESTANT or {' or '.join(sorted(installed()))}.",
+            f"There is no scorer named {name!r}: it is reward, judge:CONTESTANT, grade:CONTESTANT or {there}.",
             code="scorer_unknown",
             field="scorer",
         ) from None
