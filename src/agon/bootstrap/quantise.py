@@ -131,6 +131,7 @@ class RewardParts:
 
     scorer: RewardScorer
     guard: DriftGuard
+    full: FullScores
 
     async def look(self) -> Evidence | None:
         """Look at the drift if it is time to; change over at once if the engine was rolled back."""
@@ -138,8 +139,12 @@ class RewardParts:
         if engine is None:
             return None
         evidence = await self.guard.check_if_due(engine)
-        if evidence is not None and evidence.decision.verdict is Verdict.ROLL_BACK:
+        if evidence is None:
+            return None
+        if evidence.decision.verdict is Verdict.ROLL_BACK:
             await self.scorer.refresh()
+        else:
+            await self.full.release()
         return evidence
 
 
@@ -160,15 +165,17 @@ async def reward_parts(
     if precision is Precision.INT8:
         precision = await asyncio.to_thread(_prepared, place)
     ledger, engines = PostgresDrift(database), Engines()
+    full = FullScores(engines, place)
     return RewardParts(
         RewardScorer(engines, place, precision, in_force=ledger.precision_in_force),
         DriftGuard(
-            full=FullScores(engines, place),
+            full=full,
             ledger=ledger,
             measures=measures,
             now=lambda: datetime.now(UTC),
             settings=drift or DriftSettings(),
         ),
+        full,
     )
 
 

@@ -116,6 +116,10 @@ class FullScores:
         batching = Batching(run_tokens=4096, run_samples=16) if together else ALONE
         return await asyncio.to_thread(engine.scores, samples, batching=batching)
 
+    async def release(self) -> None:
+        """Give its memory back until the next look. Not for those who score with it."""
+        await asyncio.to_thread(self._engines.drop, self._folder, Precision.FP32)
+
 
 async def always(engine: EngineName) -> Precision:
     """For those without a ledger: nothing has been rolled back."""
