@@ -24,7 +24,7 @@ PLUGIN = Path(__file__).parent / "pipelining" / "plugin"
 MODELS = 10
 QUESTIONS = 2_000
 ANSWERS = MODELS * QUESTIONS
-REPEATS = 5
+REPEATS = 2
 AT_ONCE = 256
 """Answers of a batch of ours, and of a read of the consumer that batches."""
 _PATIENCE_S = 120.0
@@ -45,8 +45,8 @@ select 1
 """
 _ANSWERS = """
 insert into round_answers (id, round, question, contestant, stage, texts, answered_at)
-select gen_random_uuid(), $1, 'q' || n, 'model ' || m, 'answered',
-       array[repeat('Something is said of it, ', 1 + (n * 7 + m * 3) % 8) || n || ' by ' || m || ' for ' || $1::text],
+select gen_random_uuid(), $1::uuid, 'q' || n, 'model ' || m, 'answered',
+       array[repeat('Something is said of it, ', 1 + (n * 7 + m * 3) % 8) || n || ' by ' || m || ' for ' || $1::uuid::text],
        now()
 from generate_series(1, $2) n, generate_series(1, $3) m
 """

@@ -207,8 +207,8 @@ class ScoringLedger(Protocol):
         """What of a batch is still to be scored."""
         ...
 
-    async def judged(self, batch: UUID, verdicts: Sequence[Verdict], *, max_failures: int, pause_s: float) -> None:
-        """Write scores; with none left to score the batch goes on to `merge`.
+    async def judged(self, batch: UUID, verdicts: Sequence[Verdict], *, max_failures: int, pause_s: float) -> bool:
+        """Write scores; True if with that the batch has none left to score, and goes on to `merge`.
 
         A poisoned answer counts a failure, and is parked when it has had so many; until then it leaves the batch, and
         may be bound anew after a pause.

@@ -77,6 +77,8 @@ class Pipeline:
         self._away: dict[str, int] = {}
         """How often a scorer was away in a row."""
         self._begun: set[UUID] = set()
+        self._gone_on: set[UUID] = set()
+        """Of those, the ones that have nothing left to score."""
 
     async def score(self, batch: UUID, *, last_try: bool) -> None:
         """Score what of a batch is to be scored.
@@ -93,6 +95,7 @@ class Pipeline:
                     await self._score(batch, begun, last_try=last_try)
         finally:
             self._begun.discard(batch)
+            self._gone_on.discard(batch)
 
     async def merge(self, batch: UUID) -> None:
         await self._ledger.merge(batch)
@@ -127,7 +130,8 @@ class Pipeline:
                 self._away.pop(name, None)
         if away is not None and not last_try:
             raise away
-        await self._ledger.judged(batch, (), max_failures=MAX_FAILURES, pause_s=RETRY_S)
+        if batch not in self._gone_on:
+            await self._ledger.judged(batch, (), max_failures=MAX_FAILURES, pause_s=RETRY_S)
 
     async def _score_group(self, batch: UUID, scorer: Scorer, queue: "_Queue", until: float) -> None:
         while queue.left:
@@ -153,7 +157,8 @@ class Pipeline:
             return [Verdict(each.number, late, scorer.revision) for each in part]
 
     async def _write(self, batch: UUID, scorer: str, verdicts: Sequence[Verdict], *, most: int = MAX_FAILURES) -> None:
-        await self._ledger.judged(batch, verdicts, max_failures=most, pause_s=RETRY_S)
+        if await self._ledger.judged(batch, verdicts, max_failures=most, pause_s=RETRY_S):
+            self._gone_on.add(batch)
         for outcome, answers in _outcomes(verdicts).items():
             self._parts.measures.scored(scorer, outcome, answers)
 

@@ -55,48 +55,54 @@ left join round_answers x on x.round = a.round and x.contestant = r.anchor and x
 where a.batch = $1 and not a.merged and a.stage = 'answered'
 order by a.number;
 
--- name: lock_batch
--- A batch, and where it is; nobody else changes it until the transaction is over.
-select step, rounds from round_batches where id = $1 for update;
-
 -- name: write_verdicts
--- What a scorer said of answers. A poisoned one leaves its batch, to rest and come again or to be parked.
-update round_answers a
-set stage = case when s.kind <> 'poison' then s.kind when a.failures + 1 >= $9 then 'parked' else a.stage end,
-    failures = a.failures + (s.kind = 'poison')::integer,
-    score = s.score, detail = s.detail::jsonb, error = s.error, revision = s.revision, score_key = s.score_key,
-    batch = case when s.kind = 'scored' then a.batch end,
-    leased_until = case when s.kind = 'poison' and a.failures + 1 < $9 then now() + make_interval(secs => $10) end,
-    scored_at = now()
-from unnest($2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bytea[])
-     as s (number, kind, score, detail, error, revision, score_key)
-where a.number = s.number and a.batch = $1 and not a.merged and a.stage = 'answered';
+-- What a scorer said of answers; true if none is left, and the batch goes on. A poisoned one leaves its batch, to rest
+-- and come again or to be parked. The batch is locked first, and whoever finds it a step further writes nothing.
+with here as materialized (
+    select id from round_batches where id = $1 and step = 'score' for update
+), written as (
+    update round_answers a
+    set stage = case when s.kind <> 'poison' then s.kind when a.failures + 1 >= $9 then 'parked' else a.stage end,
+        failures = a.failures + (s.kind = 'poison')::integer,
+        score = s.score, detail = s.detail::jsonb, error = s.error, revision = s.revision, score_key = s.score_key,
+        batch = case when s.kind = 'scored' then a.batch end,
+        leased_until = case when s.kind = 'poison' and a.failures + 1 < $9 then now() + make_interval(secs => $10) end,
+        scored_at = now()
+    from unnest($2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bytea[])
+         as s (number, kind, score, detail, error, revision, score_key)
+    where exists (select from here)
+        and a.number = s.number and a.batch = $1 and not a.merged and a.stage = 'answered'
+)
+update round_batches set step = 'merge'
+where id = (select id from here) and step = 'score' and not exists (
+    select from round_answers where batch = $1 and not merged and stage = 'answered' and number <> all ($2)
+)
+returning true as goes_on;
 
 -- name: put_aside
 -- Answers that cannot be scored just now leave their batch until the pause is over.
 update round_answers set batch = null, leased_until = now() + make_interval(secs => $3)
 where number = any($2::bigint[]) and batch = $1 and not merged and stage = 'answered';
 
--- name: go_on_to_merge
--- The batch has nothing left to score.
-update round_batches set step = 'merge'
-where id = $1 and step = 'score'
-    and not exists (select from round_answers where batch = $1 and not merged and stage = 'answered');
-
 -- name: merge_scores
--- Moves what of a batch is scored into the totals. All go through contestants in the same order.
-with moved as (
-    update round_answers set merged = true where batch = $1 and not merged and stage = 'scored'
+-- Moves what of a batch is scored into the totals, once; returns its rounds. Whoever sees the batch at this step sees
+-- all its scores, too, since none is written from then on. All go through contestants in the same order.
+with here as materialized (
+    select id from round_batches where id = $1 and step = 'merge' for update
+), moved as (
+    update round_answers set merged = true
+    where exists (select from here) and batch = $1 and not merged and stage = 'scored'
     returning round, contestant, score
+), counted as (
+    insert into round_totals (round, contestant, scored, score)
+    select round, contestant, count(*), sum(score)::bigint from moved
+    group by round, contestant order by round, contestant
+    on conflict (round, contestant) do update
+    set scored = round_totals.scored + excluded.scored, score = round_totals.score + excluded.score
+), gone_on as (
+    update round_batches set step = 'board' where id = (select id from here)
 )
-insert into round_totals (round, contestant, scored, score)
-select round, contestant, count(*), sum(score)::bigint from moved group by round, contestant order by round, contestant
-on conflict (round, contestant) do update
-set scored = round_totals.scored + excluded.scored, score = round_totals.score + excluded.score;
-
--- name: go_on_to_board
--- The batch is in the totals.
-update round_batches set step = 'board' where id = $1;
+select rounds from round_batches where id = $1 and step <> 'score';
 
 -- name: close_batch
 -- The batch is done.
