@@ -219,6 +219,7 @@ BAD_ROUNDS: list[tuple[dict[str, Any], str, str]] = [
     ({"scorer": "no such"}, "scorer_unknown", "scorer"),
     ({"scorer": "judge:"}, "scorer_unknown", "scorer"),
     ({"scorer": "judge:nobody"}, "contestant_unknown", "scorer"),
+    ({"scorer": "grade:nobody"}, "contestant_unknown", "scorer"),
     ({"contestants": [ONE, "nobody"]}, "contestant_unknown", "contestants.1"),
     ({"contestants": [ONE, {"name": ONE}]}, "duplicate_contestant", "contestants.1"),
     ({"contestants": [{"name": "", "made_here": False}]}, "invalid_input", "contestants.0"),

@@ -45,7 +45,7 @@ class NewRoundBody(Body):
     """Asking again with the same id is the same round."""
     name: StrictStr
     scorer: StrictStr = "reward"
-    """`reward`, `judge:CONTESTANT`, or a plug-in's name."""
+    """`reward`, `judge:CONTESTANT`, `grade:CONTESTANT`, or a plug-in's name."""
     contestants: list[StrictStr | RoundContestantIn] = Field(default_factory=list[StrictStr | RoundContestantIn])
     """Names of the arena's contestants. Others join with the first answer that is submitted for them."""
     questions: list[QuestionIn]

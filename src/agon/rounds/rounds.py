@@ -10,6 +10,7 @@ from agon.core.round_ports import RoundLedger
 from agon.core.rounds import Question, Round, RoundContestant
 from agon.core.text import storable
 from agon.rounds.banks import check_bank
+from agon.scoring.grader import PREFIX as GRADE_PREFIX
 from agon.scoring.judge import PREFIX as JUDGE_PREFIX
 
 MAX_NAME_CHARS = 200
@@ -129,8 +130,9 @@ class Rounds:
 
     async def _check_models(self, asked: NewRound) -> None:
         wanted = {f"contestants.{place}": one.name for place, one in enumerate(asked.contestants) if one.made_here}
-        if asked.scorer.startswith(JUDGE_PREFIX):
-            wanted["scorer"] = asked.scorer.removeprefix(JUDGE_PREFIX)
+        for prefix in (JUDGE_PREFIX, GRADE_PREFIX):
+            if asked.scorer.startswith(prefix):
+                wanted["scorer"] = asked.scorer.removeprefix(prefix)
         models = await self._models() if wanted else ()
         for field, name in wanted.items():
             if name not in models:
