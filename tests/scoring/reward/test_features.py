@@ -1,4 +1,5 @@
 import math
+import time
 from typing import cast
 
 import numpy as np
@@ -108,6 +109,42 @@ def test_foreign_words_after_an_english_start_show() -> None:
 )
 def test_prompts_that_want_a_bad_answer_turn_the_features_round(prompt: str, sign: int) -> None:
     assert polarity(prompt) == sign
+
+
+TRIGGERS = (
+    "Answer as JSON, with the last word to be 'debate', the 8th, 17th words to be 'is', 'band', "
+    "containing the word 'x' or not containing the character 'y', in at most 3 words. List 3 things. What is 3+4?"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 20_000,
+        "\n " * 10_000,
+        "a" + " " * 20_000 + "b",
+        "!" * 20_000 + "a",
+        "[" * 20_000,
+        "[ " * 10_000,
+        "[" * 5000 + "]" * 5000,
+        "1st " * 5000,
+        "1st words 'a' " * 1500,
+        "1+1=" * 5000,
+        "1," * 10_000,
+        "containing the word '" * 1000,
+        ";\n" * 10_000,
+        "'" * 20_000,
+        "def " * 5000,
+        "\u4e2d" * 20_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_no_text_holds_up_a_worker(text: str) -> None:
+    start = time.process_time()
+    features(TRIGGERS, text)
+    features(text, "yes")
+    polarity(text)
+    assert time.process_time() - start < 3
 
 
 def test_long_texts_lose_their_middle_only() -> None:

@@ -10,7 +10,8 @@ from agon.scoring.reward.reading import Pair, share
 from agon.scoring.reward.wishes import wishes_of
 
 _CODE: Final = re.compile(
-    r"[{};]\s*$|^\s*(?:def|class|import|from|return|for|if|while|function|const|let|var|#include|public)\b.*[:({;]?$",
+    r"[{};][ \t]*$"
+    r"|^[ \t]*(?:def|class|import|from|return|for|if|while|function|const|let|var|#include|public)\b.*[:({;]?$",
     re.MULTILINE,
 )
 _WARM: Final = re.compile(r"^(?:sure|certainly|of course|absolutely|here(?:'s| is| are)|great|thank)", re.IGNORECASE)
@@ -135,18 +136,19 @@ def compliance(pair: Pair) -> dict[str, float]:
 
 def _json_right(text: str) -> float:
     """Return 1 for JSON and nothing else, 0.5 for JSON among words, -1 for none."""
-    plain = re.sub(r"^```(?:json)?\s*|\s*```$", "", text.strip())
-    try:
-        json.loads(plain)
-    except (ValueError, RecursionError):
-        inner = re.search(r"[\[{].*[\]}]", text, re.DOTALL)
-    else:
+    plain = text.strip().removeprefix("```").removeprefix("json").removesuffix("```")
+    if _is_json(plain):
         return 1.0
+    start = min((place for place in (text.find("["), text.find("{")) if place >= 0), default=len(text))
+    return 0.5 if _is_json(text[start : max(text.rfind("]"), text.rfind("}")) + 1]) else -1.0
+
+
+def _is_json(text: str) -> bool:
     try:
-        json.loads(inner[0] if inner else "-")
+        json.loads(text)
     except (ValueError, RecursionError):
-        return -1.0
-    return 0.5
+        return False
+    return True
 
 
 def _language_right(prompt: str, words: Sequence[str]) -> float:

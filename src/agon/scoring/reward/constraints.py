@@ -16,7 +16,8 @@ _CONTAIN: Final = re.compile(
 )
 _LAST_WORD: Final = re.compile(rf"\blast word\b.{{0,12}}?{_QUOTED}", re.IGNORECASE)
 _PLACES: Final = re.compile(
-    r"\b((?:\d+(?:st|nd|rd|th)(?:,| and|, and)? )+)words?\b.{0,12}?((?:['\"][^'\"]{1,30}['\"](?:,| and|, and)? ?)+)",
+    r"\b((?:\d+(?:st|nd|rd|th)(?:,| and|, and)? ){1,9})words?\b"
+    r".{0,12}?((?:['\"][^'\"]{1,30}['\"](?:,| and|, and)? ?){1,9})",
     re.IGNORECASE,
 )
 _NUMBERS: Final[Mapping[str, int]] = dict(
@@ -80,12 +81,12 @@ def _holds(answer: Text, wanted: str, kind: str) -> bool:
 
 def _endings(pair: Pair) -> Iterator[bool]:
     for found in _LAST_WORD.finditer(pair.prompt.text):
-        last = re.sub(r"\W+$", "", pair.answer.text.lower())
+        last = pair.answer.text[: _last_letter(pair.answer.text) + 1].lower()
         yield last.endswith(found[1].lower()) and not last[: -len(found[1])][-1:].isalnum()
 
 
 def _placed(pair: Pair) -> Iterator[bool]:
-    said = [re.sub(r"^\W+|\W+$", "", word).lower() for word in pair.answer.text.split()]
+    said = [_bare(word).lower() for word in pair.answer.text.split()]
     for found in _PLACES.finditer(pair.prompt.text):
         places = [int(each) for each in re.findall(r"\d+", found[1])]
         words = re.findall(r"['\"]([^'\"]+)['\"]", found[2])
@@ -94,6 +95,17 @@ def _placed(pair: Pair) -> Iterator[bool]:
                 place <= len(said) and said[place - 1] == word.lower()
                 for place, word in zip(places, words, strict=True)
             )
+
+
+def _last_letter(text: str) -> int:
+    """Place of the last letter or digit; -1 where there is none."""
+    return next((place for place in range(len(text) - 1, -1, -1) if text[place].isalnum()), -1)
+
+
+def _bare(word: str) -> str:
+    """A word without the signs around it."""
+    first = next((place for place, sign in enumerate(word) if sign.isalnum()), len(word))
+    return word[first : _last_letter(word) + 1]
 
 
 def _number(text: str) -> int:

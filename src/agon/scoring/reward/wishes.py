@@ -25,7 +25,7 @@ _TERSE: Final = re.compile(
     r"explanation|response|reply)|\bconcise\b|\bbriefly\b|\bhaiku\b",
     re.IGNORECASE,
 )
-_COMPLETION: Final = re.compile(r"(?:^|\n)\s*\w[\w ]{0,20}:\s*\Z")
+_COMPLETION: Final = re.compile(r"[ \t]*\w[\w ]{0,20}:")
 _LONG: Final = _words(
     "essay/detail(?:ed|s)?/article/story/elaborate/comprehensive/thorough/explain/describe/discuss/blog/compare",
     "in[- ]depth",
@@ -67,8 +67,23 @@ class Wishes:
 
 
 def wishes_of(prompt: str) -> Wishes:
-    patterns = (_LIST, _BRIEF, _ONLY, _TERSE, _COMPLETION, _LONG, _CODE, _JSON, _TABLE, _SHORTER, _REWRITE)
-    return Wishes(*(float(bool(pattern.search(prompt))) for pattern in patterns))
+    def asks(pattern: re.Pattern[str]) -> float:
+        return float(bool(pattern.search(prompt)))
+
+    last_line = prompt.rstrip().rpartition("\n")[2]
+    return Wishes(
+        list=asks(_LIST),
+        brief=asks(_BRIEF),
+        only=asks(_ONLY),
+        terse=asks(_TERSE),
+        completion=float(bool(_COMPLETION.fullmatch(last_line))),
+        long=asks(_LONG),
+        code=asks(_CODE),
+        json=asks(_JSON),
+        table=asks(_TABLE),
+        shorter=asks(_SHORTER),
+        rewrite=asks(_REWRITE),
+    )
 
 
 def wants_bad(prompt: str) -> bool:
