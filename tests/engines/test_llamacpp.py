@@ -131,6 +131,16 @@ async def test_a_late_first_token_still_gets_time_to_speak(smollm2: Path) -> Non
 
 
 @pytest.mark.models
+async def test_who_is_patient_gets_a_whole_answer_however_long_it_takes(smollm2: Path) -> None:
+    options = LlamaCppOptions(n_parallel=1, max_seconds=0.01, min_speaking_seconds=0.01)
+    engine = LlamaCppEngine(smollm2, name="smol", options=options)
+    await engine.warm_up()
+    _, finish = await collect(engine, replace(ask(STORY, max_tokens=40), patient=True))
+    assert (finish.reason, finish.completion_tokens) == (FinishReason.LENGTH, 40)
+    await engine.close()
+
+
+@pytest.mark.models
 async def test_the_budget_of_the_one_who_asks_is_hard(smollm2: Path) -> None:
     engine = LlamaCppEngine(smollm2, name="smol", options=LlamaCppOptions(n_parallel=1))
     await engine.warm_up()

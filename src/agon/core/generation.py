@@ -36,6 +36,8 @@ class GenerationRequest:
     """Per-turn seed, the same for both sides, in [0, 2**31)."""
     budget_s: float | None = None
     """Seconds there are for the answer. An engine of our own ends it there, as at its token budget."""
+    patient: bool = False
+    """Nobody watches it being written: no engine of our own cuts it sooner than its budgets, however slow it is."""
     said: str = ""
     """What of the answer is written already. The engine goes on behind it and does not repeat it."""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])

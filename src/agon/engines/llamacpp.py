@@ -103,7 +103,8 @@ class LlamaCppEngine:
                 await self._slots.acquire()
         except TimeoutError:
             raise EngineRejected(f"All slots of {self._name} are taken.", code=BUSY_CODE) from None
-        run = _Run(self._options, ends=ends, on_end=self._end)
+        most_s = math.inf if request.patient else self._options.max_seconds
+        run = _Run(self._options, ends=ends, most_s=most_s, on_end=self._end)
         self._runs.add(run)
         try:
             self._threads.submit(run.work, self._loaded(), self._body(request))
@@ -132,12 +133,15 @@ class LlamaCppEngine:
 class _Run:
     """One answer: made in a thread of its own, read in the event loop that asked for it."""
 
-    def __init__(self, options: LlamaCppOptions, *, ends: float, on_end: "Callable[[_Run], None]") -> None:
+    def __init__(
+        self, options: LlamaCppOptions, *, ends: float, most_s: float, on_end: "Callable[[_Run], None]"
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[Mapping[str, object] | EngineError | None] = asyncio.Queue()
         self._options = options
         self._start = time.monotonic()
         self._ends = ends
+        self._most_s = most_s
         self._deadline = min(ends, self._start + options.first_token_seconds)
         self._wanted = True
         self._on_end = on_end
@@ -155,7 +159,7 @@ class _Run:
         self.pieces += 1
         if self.pieces == 1:
             least = time.monotonic() + self._options.min_speaking_seconds
-            self._deadline = min(self._ends, max(self._start + self._options.max_seconds, least))
+            self._deadline = min(self._ends, max(self._start + self._most_s, least))
 
     def age_s(self) -> float:
         return time.monotonic() - self._start

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -138,7 +138,8 @@ class Asking:
 
     async def _answer(self, contestant: str, request: GenerationRequest, prefix: str | None) -> Reply:
         ways = self._ways
-        job = Job(AnswerRef(uuid4(), 1, Side.A, contestant), request_cost(request), prefix, request=request)
+        ref = AnswerRef(uuid4(), 1, Side.A, contestant)
+        job = Job(ref, request_cost(request), prefix, request=replace(request, patient=True))
         await hand_over(job, ways.dispatch, ways.clearing)
         told = Told(job.ref, ways.bus, self._rules.silence_s, anew=True)
         try:

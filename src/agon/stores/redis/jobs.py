@@ -48,11 +48,12 @@ def _request(request: GenerationRequest) -> list[Any]:
         request.budget_s,
         request.said,
         dict(request.extra),
+        request.patient,
     ]
 
 
 def _decode_request(raw: list[Any]) -> GenerationRequest:
-    messages, sampling, seed, budget_s, said, extra = raw
+    messages, sampling, seed, budget_s, said, extra, patient = raw
     return GenerationRequest(
         messages=tuple(Message(role, content) for role, content in messages),
         sampling=Sampling(*sampling),
@@ -60,4 +61,5 @@ def _decode_request(raw: list[Any]) -> GenerationRequest:
         budget_s=budget_s,
         said=said,
         extra=extra,
+        patient=patient,
     )
