@@ -57,7 +57,8 @@ create table round_answers (
     asked_at      timestamptz not null default now(),
     answered_at   timestamptz,
     scored_at     timestamptz,
-    unique (round, contestant, question),
+    -- In this order it also finds all answers to a question.
+    unique (round, question, contestant),
     foreign key (round, question) references round_questions (round, question),
     foreign key (round, contestant) references round_contestants (round, contestant),
     check ((stage = 'scored') = (score is not null)),
@@ -69,7 +70,6 @@ create index round_answers_held on round_answers (leased_by, contestant)
 create index round_answers_unbound on round_answers (number) where stage = 'answered' and batch is null;
 create index round_answers_answered on round_answers (answered_at) where stage = 'answered';
 create index round_answers_parked on round_answers (round, number) where stage in ('parked', 'failed');
-create index round_answers_of_question on round_answers (round, question);
 create index round_answers_by_request on round_answers (request_key) where request_key is not null and texts is not null;
 create index round_answers_by_score on round_answers (score_key) where score_key is not null and score is not null;
 create index round_answers_of_batch on round_answers (batch) where batch is not null and not merged;

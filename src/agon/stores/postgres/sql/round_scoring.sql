@@ -56,8 +56,8 @@ where a.batch = $1 and not a.merged and a.stage = 'answered'
 order by a.number;
 
 -- name: write_verdicts
--- What a scorer said of answers; true if none is left, and the batch goes on. A poisoned one leaves its batch, to rest
--- and come again or to be parked. The batch is locked first, and whoever finds it a step further writes nothing.
+-- What a scorer said of answers; true if none is left, and the batch goes on.
+-- A poisoned one leaves its batch, to rest and come again or to be parked. The batch is locked first, and whoever finds it a step further writes nothing.
 with here as materialized (
     select id from round_batches where id = $1 and step = 'score' for update
 ), written as (
@@ -85,8 +85,8 @@ update round_answers set batch = null, leased_until = now() + make_interval(secs
 where number = any($2::bigint[]) and batch = $1 and not merged and stage = 'answered';
 
 -- name: merge_scores
--- Moves what of a batch is scored into the totals, once; returns its rounds. Whoever sees the batch at this step sees
--- all its scores, too, since none is written from then on. All go through contestants in the same order.
+-- Moves what of a batch is scored into the totals, once; returns its rounds.
+-- Whoever sees the batch at this step sees all its scores, too, since none is written from then on. All go through contestants in the same order.
 with here as materialized (
     select id from round_batches where id = $1 and step = 'merge' for update
 ), moved as (
