@@ -24,7 +24,7 @@ PLUGIN = Path(__file__).parent / "pipelining" / "plugin"
 MODELS = 10
 QUESTIONS = 2_000
 ANSWERS = MODELS * QUESTIONS
-REPEATS = 2
+REPEATS = 5
 AT_ONCE = 256
 """Answers of a batch of ours, and of a read of the consumer that batches."""
 _PATIENCE_S = 120.0
