@@ -46,7 +46,8 @@ select 1
 _ANSWERS = """
 insert into round_answers (id, round, question, contestant, stage, texts, answered_at)
 select gen_random_uuid(), $1::uuid, 'q' || n, 'model ' || m, 'answered',
-       array[repeat('Something is said of it, ', 1 + (n * 7 + m * 3) % 8) || n || ' by ' || m || ' for ' || $1::uuid::text],
+       array[repeat('Something is said of it, ', 1 + (n * 7 + m * 3) % 8) || n || ' by ' || m
+             || ' for ' || $1::uuid::text],
        now()
 from generate_series(1, $2) n, generate_series(1, $3) m
 """
