@@ -76,7 +76,11 @@ def require_pairs(judged: Judged, *, at_least: int = 1) -> None:
     """Raise `InvalidInput` where there is too little to work with."""
     decided = sum(pair.outcome != 0.5 for pair in judged.pairs)
     if decided < at_least:
+        left_out = ""
+        if judged.faults:
+            first = judged.faults[0]
+            left_out = f" {len(judged.faults):,} lines are left out, such as {first.file}:{first.line}: {first.reason}."
         raise InvalidInput(
-            f"There are {decided} decided pairs in {', '.join(judged.digests)}; at least {at_least} are needed.",
+            f"There are {decided} decided pairs in {', '.join(judged.digests)}; at least {at_least} are needed.{left_out}",
             code="too_few_pairs",
         )

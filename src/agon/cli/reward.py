@@ -195,8 +195,7 @@ def _fetching(bars: "Bars") -> "Report":
 def _say(args: argparse.Namespace, faults: "Sequence[Fault]", found: dict[str, Any], title: str) -> None:
     if args.format == "json":
         listed = [{"file": fault.file, "line": fault.line, "reason": fault.reason} for fault in faults]
-        json.dump({**found, "left_out": len(faults), "faults": listed}, sys.stdout, ensure_ascii=False, indent=1)
-        print()
+        print(json.dumps({**found, "left_out": len(faults), "faults": listed}, ensure_ascii=False, indent=1))
         return
     from rich.console import Console
 

@@ -110,7 +110,9 @@ def test_nothing_to_measure_is_said(
     file = tmp_path / "f.jsonl"
     file.write_text(content)
     assert agon(data_dir, "evaluate", file, "--model", trained) == 2
-    assert "There are 0 decided pairs" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "There are 0 decided pairs" in said
+    assert ("f.jsonl:1: not JSON" in said) == bool(content)
 
 
 def test_a_file_or_a_model_that_is_not_there_is_named(

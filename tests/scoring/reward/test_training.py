@@ -58,9 +58,10 @@ def test_a_prompt_that_wants_bad_answers_turns_its_features_round() -> None:
     np.testing.assert_allclose(turned.differences(bare), -data.differences(bare), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_folds_do_not_leak() -> None:
     """Every prompt has a mark of its own and one winner: whoever remembers prompts would be right every time."""
-    prompts, each = 60, 6
+    prompts, each = 48, 4
     data = numbers(prompts * each, seed=4)
     groups = np.repeat(np.arange(prompts), each)
     chance = np.random.default_rng(8)
@@ -72,6 +73,7 @@ def test_folds_do_not_leak() -> None:
     assert 0.3 < float(np.nanmean(credits_of(trials[0].differences, data.outcomes))) < 0.7
 
 
+@pytest.mark.slow
 def test_noise_is_not_learnt() -> None:
     data = numbers(300, seed=11)
     trials = cross_validate(data, np.arange(300), ["f"] * 300, folds=4, repeats=1, seed=0, watch=lambda: None)
