@@ -81,6 +81,7 @@ def require_pairs(judged: Judged, *, at_least: int = 1) -> None:
             first = judged.faults[0]
             left_out = f" {len(judged.faults):,} lines are left out, such as {first.file}:{first.line}: {first.reason}."
         raise InvalidInput(
-            f"There are {decided} decided pairs in {', '.join(judged.digests)}; at least {at_least} are needed.{left_out}",
+            f"There are {decided} decided pairs in {', '.join(judged.digests)}; at least {at_least} are needed."
+            + left_out,
             code="too_few_pairs",
         )

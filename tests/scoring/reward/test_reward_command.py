@@ -10,9 +10,12 @@ from tests.scoring.reward.support import DATA, FILES
 
 from agon.bootstrap.reward import default_recipe, ensure_default
 from agon.cli import main
+from agon.core.scoring import Sample
 from agon.engines.encoder.build import RECIPE_FILE
+from agon.engines.encoder.session import load
 from agon.engines.encoder.weights import ENCODER
-from agon.scoring.reward.features import FEATURE_NAMES
+from agon.scoring.drift import Precision
+from agon.scoring.reward.features import EXPECTED_SIGNS, FEATURE_NAMES
 from agon.scoring.reward.spec import load_spec
 
 SOME = ["llmbar.jsonl", "mtbench.jsonl"]
@@ -147,6 +150,37 @@ def test_half_a_folder_is_built_anew(data_dir: Path) -> None:
     folder = ensure_default(data_dir)
     (folder / "reward.json").write_text("{")
     assert load_spec(ensure_default(data_dir)).revision == default_recipe().revision
+
+
+PROMPT = "Name three birds that live in Europe, and say in a sentence what each eats."
+GOOD = "1. Robin: it eats worms and insects.\n2. Barn owl: it eats mice and voles.\n3. Goldfinch: it eats seeds of thistles."
+WORSE = {
+    "nothing": "",
+    "a loop": "Robin eats worms. " * 30,
+    "leaked markers": "Robin.</s>\nUser: what else?\nAssistant: Robin",
+    "the prompt": PROMPT,
+    "something else": "The stock market closed higher on Friday, as investors hoped for lower rates.",
+    "the same twice": f"{GOOD}\n\n{GOOD}",
+    "a refusal": "I'm sorry, but as an AI language model I cannot help with that.",
+    "half of it": GOOD[:70],
+    "another language": "知更鸟吃虫子。",
+    "no words of any language": "asdf qwer zxcv poiu lkjh mnbv " * 5,
+}
+
+
+def test_what_is_plainly_worse_scores_less(data_dir: Path) -> None:
+    engine = load(ensure_default(data_dir), Precision.FP32)
+    try:
+        good, *worse = engine.scores([Sample(PROMPT, answer) for answer in (GOOD, *WORSE.values())]).tolist()
+    finally:
+        engine.close()
+    assert [name for name, score in zip(WORSE, worse, strict=True) if score >= good] == []
+
+
+def test_the_weights_that_ship_agree_with_common_sense() -> None:
+    head = default_recipe().head
+    weights = zip((scale.name for scale in head.scales), head.feature_weights.tolist(), strict=True)
+    assert all(weight * EXPECTED_SIGNS[name] > 0 for name, weight in weights if name in EXPECTED_SIGNS)
 
 
 def test_what_ships_is_small_and_says_how_good_it_is() -> None:
