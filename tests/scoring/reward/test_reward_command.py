@@ -153,7 +153,7 @@ def test_half_a_folder_is_built_anew(data_dir: Path) -> None:
 
 
 PROMPT = "Name three birds that live in Europe, and say in a sentence what each eats."
-GOOD = "1. Robin: it eats worms and insects.\n2. Barn owl: it eats mice and voles.\n3. Goldfinch: it eats seeds of thistles."
+GOOD = "1. Robin: it eats worms and insects.\n2. Barn owl: it eats mice.\n3. Goldfinch: it eats seeds of thistles."
 WORSE = {
     "nothing": "",
     "a loop": "Robin eats worms. " * 30,
