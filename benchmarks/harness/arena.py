@@ -117,6 +117,16 @@ class Arena:
             time.sleep(0.05)
 
     @contextmanager
+    def paused(self, name: str) -> Generator[None]:
+        """A process stands still during the block, and takes no processor."""
+        pid = self._children[name].pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    @contextmanager
     def processor(self) -> Generator[dict[str, Processor]]:
         """What each process had of the processors during the block, filled in at its end; `benchmark` is this one."""
         spent: dict[str, Processor] = {}

@@ -76,8 +76,10 @@ def _claims_table(name: str, claims: Sequence[Claim]) -> Table:
     for column in ("ours", "baseline", "ratio", "95 % interval", "runs"):
         table.add_column(column, justify="right", no_wrap=True)
     for claim in claims:
-        interval = f"{claim.low:.2f} to {claim.high:.2f}"
-        figures = (f"{claim.ours:,.1f}", f"{claim.baseline:,.1f}", f"{claim.ratio:.2f}", interval, str(claim.runs))
+        # A ratio far below one still has two figures that tell something.
+        form = ".2f" if claim.ratio >= 0.1 else ".4f"
+        interval = f"{claim.low:{form}} to {claim.high:{form}}"
+        figures = (f"{claim.ours:,.1f}", f"{claim.baseline:,.1f}", f"{claim.ratio:{form}}", interval, str(claim.runs))
         table.add_row(claim.claim, *figures)
     return table
 
