@@ -162,6 +162,10 @@ class RoundSettings(_Section):
 class ScoringSettings(_Section):
     """How answers are scored."""
 
+    model: Path | None = None
+    """Folder of a reward model of one's own, as `agon reward train` writes it; by default the one that comes along."""
+    precision: Literal["int8", "fp32"] = "int8"
+    """Of the engine that runs the reward model."""
     preload: bool = False
     """Whether a worker loads the reward model at its start, before it is ready, though no round needs it yet."""
     judge_tokens: int = Field(default=256, ge=16, le=100_000)
@@ -180,6 +184,16 @@ class ScoringSettings(_Section):
     """The arena's newest votes on which scorers are measured; 0 measures none."""
     agreement_every_s: float = Field(default=300.0, ge=1)
     """Seconds between two looks for new votes."""
+    drift_every_h: float = Field(default=168.0, gt=0)
+    """Hours between two looks at how far the 8-bit engine is from the full one."""
+    drift_share: float = Field(default=0.01, ge=0, le=1)
+    """Share of the answers scored since the last look that the full engine scores, too; 0 looks at none."""
+    drift_kl_mean: float = Field(default=0.05, gt=0)
+    """Mean divergence over pairs of answers, in nats, above which the 8-bit engine is rolled back."""
+    drift_kl_p99: float = Field(default=0.25, gt=0)
+    """The same for the hundredth part of the pairs that diverge most."""
+    drift_top1: float = Field(default=0.9, ge=0, le=1)
+    """Share of pairs in which both engines must prefer the same answer."""
 
 
 class ContestantSettings(_Section):

@@ -49,7 +49,7 @@ def test_the_file_beside_says_the_same() -> None:
     assert f"package {file.package};" in text
 
 
-@given(value=st.floats(-1e9, 1e9), detail=st.none() | st.dictionaries(st.text(), st.text() | st.integers()))
+@given(value=st.floats(-1e6, 1e6), detail=st.none() | st.dictionaries(st.text(), st.text() | st.integers()))
 def test_a_score_is_read_as_the_ledger_would_have_it(value: float, detail: dict[str, Any] | None) -> None:
     read = decode_score(encode_score(Score(value, detail), "model-1"))
     assert read is not None

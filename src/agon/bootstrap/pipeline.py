@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from celery import Celery
 
@@ -16,12 +16,14 @@ from agon.bootstrap.quantise import RewardParts, reward_parts
 from agon.bootstrap.round_boards import round_boards
 from agon.bootstrap.scorer_desk import measuring_agreement
 from agon.bootstrap.scorers import ScorerBook
-from agon.config import Settings
+from agon.config import ScoringSettings, Settings
 from agon.core.round_ports import ScoringLedger
 from agon.core.scoring import Scorer, Scorers
 from agon.rounds.boards import RoundBoard
 from agon.rounds.pipeline import LEASE_S, Pipeline, PipelineParts
 from agon.rounds.pump import Pump, PumpSettings
+from agon.scoring.drift import DriftSettings, Precision
+from agon.scoring.fidelity import Gates
 from agon.scoring.measures import DriftMeasures
 from agon.stores.jobs import RoundJobs
 from agon.stores.postgres.database import Database
@@ -42,7 +44,15 @@ class Reward:
         self._parts: RewardParts | None = None
 
     async def make(self) -> Scorer:
-        parts = await reward_parts(self._settings.data_dir, self._database, self._measures)
+        scoring = self._settings.scoring
+        parts = await reward_parts(
+            self._settings.data_dir,
+            self._database,
+            self._measures,
+            folder=scoring.model and scoring.model.expanduser().absolute(),
+            precision=Precision(scoring.precision),
+            drift=drift_settings(scoring),
+        )
         self._parts = parts
         return parts.scorer
 
@@ -93,6 +103,11 @@ async def rounds_parts(
         await stack.enter_async_context(generation(settings, database, asking=asks, answers=answers, came=pump.stir))
         await stack.enter_async_context(measuring_agreement(settings, database, scorers=scorers, flight=scores.flight))
         yield RoundsParts(pipeline, boards, ledger, scorers, jobs, reward)
+
+
+def drift_settings(scoring: ScoringSettings) -> DriftSettings:
+    gates = Gates(kl_mean=scoring.drift_kl_mean, kl_p99=scoring.drift_kl_p99, top1=scoring.drift_top1)
+    return DriftSettings(every=timedelta(hours=scoring.drift_every_h), share=scoring.drift_share, gates=gates)
 
 
 @asynccontextmanager

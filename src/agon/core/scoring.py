@@ -9,8 +9,8 @@ from agon.core.generation import GenerationRequest
 SCORE_UNIT = 1_000_000
 """Scores are kept in whole millionths, so that sums of them do not depend on their order."""
 
-MAX_SCORE = 1e9
-"""Bound on the absolute value of a score."""
+MAX_SCORE = 1e6
+"""Bound on the absolute value of a score; millions of such scores still have a sum that the ledger can hold."""
 
 
 @dataclass(frozen=True, slots=True)
