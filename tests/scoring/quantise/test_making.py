@@ -1,6 +1,7 @@
 """Engines are made once, found again, and made anew when anything that decides them has changed."""
 
 import json
+import logging
 import shutil
 import threading
 from dataclasses import replace
@@ -274,3 +275,12 @@ def test_an_engine_for_another_processor_is_not_used(folder: Path, monkeypatch: 
     with pytest.raises(Unavailable) as raised:
         int8_digest(folder)
     assert raised.value.code == "int8_missing"
+
+
+def test_making_an_engine_leaves_the_log_to_those_who_have_something_to_say(
+    folder: Path, texts: Texts, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The runtime's quantiser tells the root logger of every tensor."""
+    with caplog.at_level(logging.INFO):
+        workshop(folder, texts).int8(again=True)
+    assert not [record for record in caplog.records if record.name == "root"]

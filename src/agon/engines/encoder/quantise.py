@@ -1,7 +1,10 @@
 """From the full graph and its calibration to candidates for the 8-bit engine of the CPU."""
 
 import importlib
+import logging
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -84,20 +87,36 @@ def _dynamic(model: onnx.ModelProto, nodes: list[str], *, reduce_range: bool) ->
         # The runtime looks for this mark of its own, and would tell people to optimise the graph first.
         helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})
         source.write_bytes(model.SerializeToString())
-        _quantisation.quantize_dynamic(
-            source,
-            target,
-            op_types_to_quantize=["MatMul", "Attention"],
-            nodes_to_quantize=nodes,
-            per_channel=True,
-            reduce_range=reduce_range,
-            weight_type=_quantisation.QuantType.QInt8,
-            # Behind operators of the runtime's own, no type can be inferred.
-            extra_options={"DefaultTensorType": TensorProto.FLOAT},
-        )
+        with _no_chatter():
+            _quantisation.quantize_dynamic(
+                source,
+                target,
+                op_types_to_quantize=["MatMul", "Attention"],
+                nodes_to_quantize=nodes,
+                per_channel=True,
+                reduce_range=reduce_range,
+                weight_type=_quantisation.QuantType.QInt8,
+                # Behind operators of the runtime's own, no type can be inferred.
+                extra_options={"DefaultTensorType": TensorProto.FLOAT},
+            )
         reduced = onnx.ModelProto()
         reduced.ParseFromString(target.read_bytes())
         return reduced
+
+
+@contextmanager
+def _no_chatter() -> Generator[None]:
+    """The runtime tells the root logger of every tensor it looks at; what others say there still passes."""
+    root = logging.getLogger()
+
+    def matters(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING or "onnxruntime" not in record.pathname
+
+    root.addFilter(matters)
+    try:
+        yield
+    finally:
+        root.removeFilter(matters)
 
 
 def alike(full: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
