@@ -122,6 +122,8 @@ async def rounds(stage: Stage) -> AsyncGenerator[Rounds]:
     database = Database(stage.settings.stores.database_url)
     await database.open()
     rounds = Rounds(stage, database, PostgresRounds(database))
+    # Other tests of this arena have rounds, too, and no worker.
+    await rounds.forget()
     yield rounds
     await rounds.forget()
     await rounds.ledger.close()
