@@ -37,6 +37,7 @@ def test_a_row_without_source_comes_from_its_file() -> None:
         (line(prompt=7), "prompt is no text"),
         (line(prompt=" \n"), "prompt is empty"),
         (line(answer_a="x" * 1_000_001), "answer_a has more than 1,000,000 characters"),
+        (line(answer_b="x\ud800"), "answer_b holds half of a surrogate pair"),
         (line(preference=...), "preference is not a, b or tie"),
         (line(preference="A"), "preference is not a, b or tie"),
         (line(preference=["a"]), "preference is not a, b or tie"),

@@ -1,6 +1,7 @@
 """Pairs of answers that somebody has judged: JSON lines in, values out, each bad line with its reason."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -9,6 +10,8 @@ MAX_TEXT: Final = 1_000_000
 """Characters of one text; a longer one is a mistake."""
 
 _OUTCOMES: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
+_HALF_A_SIGN: Final = re.compile("[\ud800-\udfff]")
+"""JSON can say it, but it is no text that could be encoded."""
 _TEXTS: Final = ("prompt", "answer_a", "answer_b")
 
 
@@ -91,6 +94,8 @@ def _wrong(row: Mapping[str, Any]) -> str | None:
             return f"{field} is no text"
         if len(row[field]) > MAX_TEXT:
             return f"{field} has more than {MAX_TEXT:,} characters"
+        if _HALF_A_SIGN.search(row[field]):
+            return f"{field} holds half of a surrogate pair"
     if not row["prompt"].strip():
         return "prompt is empty"
     preference = row.get("preference")
