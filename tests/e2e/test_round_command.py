@@ -57,7 +57,7 @@ def test_an_interrupted_round_goes_on_where_it_was(rounds: RoundCommand, engine:
     wait_for(lambda: len(rounds.made()) >= 2, "two answers")
     begun.send_signal(signal.SIGINT)
     assert rounds.end(begun) == 130
-    assert "the same command" in rounds.err
+    assert "the same command goes on from here" in rounds.err
     before = rounds.made()
     assert 2 <= len(before) < 16
     # A model more: of the first, what is there stays as it is.

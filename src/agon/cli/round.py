@@ -92,7 +92,7 @@ def _work(args: argparse.Namespace, settings: "Settings") -> int:
     environment = {**os.environ, "AGON_ROUNDS_SHARE": os.environ.get("AGON_ROUNDS_SHARE") or "1"}
     view.say(f"No arena runs on {settings.data_dir}; one is started for this round.")
     with guest_arena(settings.data_dir, environment, view.starting):
-        code = _worked(args, settings, work, view)
+        code = _worked(args, settings, work, view, in_guest=True)
     if not args.json:
         print("`agon up` on the same data folder shows answers side by side, and more, under Rounds.")
     return code
@@ -122,14 +122,24 @@ def _work_of(args: argparse.Namespace, settings: "Settings") -> "Work":
 
 
 def _worked(
-    args: argparse.Namespace, settings: "Settings", work: "Work", view: "View", *, address: str | None = None
+    args: argparse.Namespace,
+    settings: "Settings",
+    work: "Work",
+    view: "View",
+    *,
+    address: str | None = None,
+    in_guest: bool = False,
 ) -> int:
     begun: list[UUID] = []
     try:
         return asyncio.run(_at_work(args, settings, work, view, begun=begun, address=address))
     except KeyboardInterrupt:
         if begun:
-            view.say(f"Nothing is lost: the same command, or `agon round show {begun[0]}`, goes on from here.")
+            view.say(
+                "Nothing is lost: the same command goes on from here."
+                if in_guest
+                else f"The arena goes on with it: `agon round show {begun[0]}` tells how far it is."
+            )
         raise
 
 
