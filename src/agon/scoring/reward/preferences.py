@@ -88,17 +88,23 @@ def _row(file: str, line: bytes, ids: set[str]) -> Preference | str:
 
 def _wrong(row: Mapping[str, Any]) -> str | None:
     for field in _TEXTS:
-        if field not in row:
-            return f"no {field}"
-        if not isinstance(row[field], str):
-            return f"{field} is no text"
-        if len(row[field]) > MAX_TEXT:
-            return f"{field} has more than {MAX_TEXT:,} characters"
-        if _HALF_A_SIGN.search(row[field]):
-            return f"{field} holds half of a surrogate pair"
+        if (reason := _no_text(row, field)) is not None:
+            return reason
     if not row["prompt"].strip():
         return "prompt is empty"
     preference = row.get("preference")
     if not isinstance(preference, str) or preference not in _OUTCOMES:
         return "preference is not a, b or tie"
+    return None
+
+
+def _no_text(row: Mapping[str, Any], field: str) -> str | None:
+    if field not in row:
+        return f"no {field}"
+    if not isinstance(row[field], str):
+        return f"{field} is no text"
+    if len(row[field]) > MAX_TEXT:
+        return f"{field} has more than {MAX_TEXT:,} characters"
+    if _HALF_A_SIGN.search(row[field]):
+        return f"{field} holds half of a surrogate pair"
     return None
