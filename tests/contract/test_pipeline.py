@@ -222,7 +222,7 @@ async def test_a_batch_of_several_scorers_and_rounds(works: Works) -> None:
 async def test_poison_of_every_kind_is_parked_after_its_tries_and_alone(works: Works) -> None:
     bad = {
         "broken": "RuntimeError: it broke",
-        "infinite": "The score is inf, which is not a finite number of at most 1e+09.",
+        "infinite": "The score is inf, which is not a finite number of at most 1e+06.",
         "no json": "What the scorer says beside the score is no JSON: TypeError: Object of type object is not JSON"
         " serializable",
         "poisoned": "it is bad",
@@ -324,6 +324,18 @@ async def test_what_ends_its_process_each_time_is_found_and_parked(works: Works)
     assert found["one"].stage is AnswerStage.PARKED
     assert found["three"].score == 5.0
     assert works.lengths.calls == [1, 1]
+
+
+async def test_a_scorer_that_is_away_again_and_again_has_no_answer_parked(works: Works) -> None:
+    works.lengths.away = 5
+    round_id = await works.answered("one", "three")
+    batch = await works.a_batch()
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            await works.pipeline.score(batch, last_try=False)
+    await works.go(batch)
+    assert {answer.stage for answer in (await works.answers(round_id)).values()} == {AnswerStage.SCORED}
+    assert works.lengths.calls == [2], "there is nobody to be careful of"
 
 
 async def test_two_of_the_same_job_in_a_process_score_once(works: Works) -> None:

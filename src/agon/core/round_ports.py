@@ -199,6 +199,10 @@ class ScoringLedger(Protocol):
         """Somebody begins to score it; returns how often that has happened, or 0 where there is nothing to score."""
         ...
 
+    async def broke_off(self, batch: UUID) -> None:
+        """Something was away, so that the last beginning does not count."""
+        ...
+
     async def renew(self, batch: UUID, lease_s: float) -> None:
         """Somebody is at it."""
         ...

@@ -89,10 +89,14 @@ class Pipeline:
             return
         self._begun.add(batch)
         try:
-            begun = await self._ledger.begin(batch, LEASE_S)
-            if begun:
+            if begun := await self._ledger.begin(batch, LEASE_S):
                 async with self._held(batch):
                     await self._score(batch, begun, last_try=last_try)
+        except Unavailable:
+            # Only what ends its process is to be found by how often a batch was begun.
+            with suppress(Unavailable):
+                await self._ledger.broke_off(batch)
+            raise
         finally:
             self._begun.discard(batch)
             self._gone_on.discard(batch)

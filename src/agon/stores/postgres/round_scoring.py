@@ -37,6 +37,9 @@ class PostgresScoring:
         row = await self._database.row("begin_batch", batch, lease_s)
         return 0 if row is None else row["tries"]
 
+    async def broke_off(self, batch: UUID) -> None:
+        await self._database.row("break_off_batch", batch)
+
     async def renew(self, batch: UUID, lease_s: float) -> None:
         await self._database.row("renew_batch", batch, lease_s)
 

@@ -40,6 +40,10 @@ returning b.id, b.step;
 update round_batches set leased_until = now() + make_interval(secs => $2), tries = tries + 1
 where id = $1 and step = 'score' returning tries;
 
+-- name: break_off_batch
+-- Something was away: the last beginning does not count.
+update round_batches set tries = greatest(0, tries - 1) where id = $1 and step = 'score';
+
 -- name: renew_batch
 -- Somebody is at it.
 update round_batches set leased_until = now() + make_interval(secs => $2) where id = $1;
