@@ -54,8 +54,17 @@ class Asked:
         return found
 
     async def wanted(self) -> dict[str, int]:
-        wanted = await self.ledger.wanted()
-        return {name: wanted[name] for name in (self.x, self.y) if name in wanted}
+        """How many may be taken on; the ledger names those contestants and no other of this round."""
+        async with self.database.transaction() as connection:
+            rows = await connection.fetch(
+                "select contestant, count(*) from round_answers where round = $1 and stage = 'pending'"
+                " and (leased_until is null or leased_until <= now()) group by contestant",
+                self.round,
+            )
+        named = await self.ledger.wanted()
+        assert len(named) == len(set(named))
+        assert {name for name in named if name in (self.x, self.y)} == {row["contestant"] for row in rows}
+        return {row["contestant"]: row["count"] for row in rows}
 
     async def claim_one(self) -> PendingAnswer:
         [pending] = await self.ledger.claim("one", {self.x: 1}, LONG_S)

@@ -14,7 +14,7 @@ from agon.core.scoring import Abstained, Poison, Sample, Score, Scored, Scorer
 from agon.rounds import pipeline as module
 from agon.rounds.flights import Make
 from agon.rounds.pipeline import MAX_FAILURES, Pipeline, PipelineParts
-from agon.rounds.pump import Pump, PumpSettings
+from agon.rounds.pump import Pump, PumpSettings, rest_after
 from agon.rounds.verdicts import score_key
 from agon.stores.postgres.database import Database
 from agon.stores.postgres.round_scoring import PostgresScoring
@@ -414,6 +414,20 @@ async def test_the_pump_finds_its_work_by_itself_and_at_once_when_stirred(works:
     while not jobs.sent:  # noqa: ASYNC110 - its lease runs out, and then it is sent
         await asyncio.sleep(0.01)
     running.cancel()
+
+
+def test_looks_that_find_nothing_never_keep_the_ledger_busy() -> None:
+    assert rest_after(0.001) == pytest.approx(0.02), "a quick look is repeated soon"
+    assert rest_after(0.2) == pytest.approx(1.8)
+    assert rest_after(60.0) == pytest.approx(5.0), "but work that came meanwhile does not wait for long"
+
+
+async def test_the_pump_says_whether_it_found_anything(works: Works) -> None:
+    pump = Pump(ledger=works.ledger, jobs=Jobs(), settings=PumpSettings(2, 9, 60.0), measures=works.heard)
+    assert await pump.turn() == 0
+    await works.answered("one")
+    assert await pump.turn() == 1
+    assert await pump.turn() == 0
 
 
 def test_keys_tell_everything_apart_that_decides_a_score() -> None:

@@ -127,8 +127,8 @@ class GenerationLedger(Protocol):
         """Hold this one no longer; it may be taken on again after the pause."""
         ...
 
-    async def wanted(self) -> Mapping[str, int]:
-        """Pending answers that nobody holds, by contestant."""
+    async def wanted(self) -> Sequence[str]:
+        """Contestants with pending answers that nobody holds."""
         ...
 
     async def made(self, number: int, texts: Sequence[str], *, request_key: bytes | None) -> bool:

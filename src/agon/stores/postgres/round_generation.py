@@ -32,8 +32,8 @@ class PostgresGeneration:
     async def put_back(self, number: int, pause_s: float) -> None:
         await self._database.row("put_claim_back", number, pause_s)
 
-    async def wanted(self) -> Mapping[str, int]:
-        return {row["contestant"]: row["answers"] for row in await self._database.rows("wanted_answers")}
+    async def wanted(self) -> Sequence[str]:
+        return [row["contestant"] for row in await self._database.rows("wanted_contestants")]
 
     async def made(self, number: int, texts: Sequence[str], *, request_key: bytes | None) -> bool:
         written = await self._database.row("answer_made", number, [*map(storable, texts)], request_key)

@@ -38,10 +38,22 @@ update round_answers set leased_by = null, leased_until = null where stage = 'pe
 update round_answers set leased_by = null, leased_until = now() + make_interval(secs => $2)
 where number = $1 and stage = 'pending';
 
--- name: wanted_answers
--- Pending answers that may be taken on, by contestant.
-select contestant, count(*) as answers from round_answers
-where stage = 'pending' and (leased_until is null or leased_until <= now()) group by contestant;
+-- name: wanted_contestants
+-- Contestants with pending answers that may be taken on, from name to name by the index: how many there are is not asked.
+with recursive names as (
+    (select contestant from round_answers where stage = 'pending' order by contestant limit 1)
+    union all
+    select (
+        select a.contestant from round_answers a
+        where a.stage = 'pending' and a.contestant > n.contestant order by a.contestant limit 1
+    ) from names n where n.contestant is not null
+)
+select contestant from names n
+where exists (
+    select from round_answers a
+    where a.stage = 'pending' and a.contestant = n.contestant and (a.leased_until is null or a.leased_until <= now())
+)
+order by contestant;
 
 -- name: answer_made
 -- Writes an answer, once. What it failed before is forgotten: from here on failures are those of its scoring.
