@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { boardPath } from '../src/lib/api'
+import { shorten } from '../src/lib/chart'
 import { Companion } from '../src/lib/companion.svelte'
 import { shade } from '../src/lib/matrix'
 import { parseQuery, parseRoute } from '../src/lib/router.svelte'
@@ -184,5 +185,14 @@ describe('a companion of the board', () => {
     companion.dispose()
     companion.show('/b')
     companion.dispose()
+  })
+})
+
+describe('names beside a plot', () => {
+  it('keep their ends, by which models of one family differ', () => {
+    const names = ['smollm2-135m-instruct', 'smollm2-135m-instruct-q8_0'].map((name) => shorten(name, 15))
+    expect(new Set(names).size).toBe(2)
+    expect(names[1]).toBe('smollm2…ct-q8_0')
+    expect(shorten('short', 15)).toBe('short')
   })
 })

@@ -178,7 +178,7 @@ def _show(console: "Console", found: "Quantised") -> None:
 
 def _words(fidelity: "Fidelity") -> str:
     return (
-        f"mean KL {fidelity.kl_mean:.5f}, p99 {fidelity.kl_p99:.4f}, top-1 {fidelity.top1:.1%}, "
+        f"mean KL {fidelity.kl_mean:.1e}, p99 {fidelity.kl_p99:.1e}, top-1 {fidelity.top1:.1%}, "
         f"score error {fidelity.error_mean:.3f}"
     )
 

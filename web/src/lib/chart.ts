@@ -32,6 +32,10 @@ export function describeWhole(chart: Element): Element {
   return chart
 }
 
+/** A name cut in its middle: models of one family differ at their ends. */
 export function shorten(name: string, length: number): string {
-  return name.length > length ? `${name.slice(0, Math.max(1, length - 1))}…` : name
+  if (name.length <= length) return name
+  const kept = Math.max(2, length - 1)
+  const end = Math.floor(kept / 2)
+  return `${name.slice(0, kept - end)}…${name.slice(-end)}`
 }
