@@ -166,6 +166,8 @@ class ScoringSettings(_Section):
     """Folder of a reward model of one's own, as `agon reward train` writes it; by default the one that comes along."""
     precision: Literal["int8", "fp32"] = "int8"
     """Of the engine that runs the reward model."""
+    provider: Literal["cpu", "tensorrt"] = "cpu"
+    """What runs the 8-bit engine; where TensorRT cannot, nothing is scored in its place."""
     preload: bool = False
     """Whether a worker loads the reward model at its start, before it is ready, though no round needs it yet."""
     judge_tokens: int = Field(default=256, ge=16, le=100_000)
@@ -194,6 +196,12 @@ class ScoringSettings(_Section):
     """The same for the hundredth part of the pairs that diverge most."""
     drift_top1: float = Field(default=0.9, ge=0, le=1)
     """Share of pairs in which both engines must prefer the same answer."""
+
+    @model_validator(mode="after")
+    def _reduced_on_gpu(self) -> "ScoringSettings":
+        if self.provider == "tensorrt" and self.precision != "int8":
+            raise ValueError("provider tensorrt runs the 8-bit engine: set precision to int8, or provider to cpu")
+        return self
 
 
 class ContestantSettings(_Section):

@@ -51,6 +51,7 @@ class Reward:
             self._measures,
             folder=scoring.model and scoring.model.expanduser().absolute(),
             precision=Precision(scoring.precision),
+            gpu=scoring.provider == "tensorrt",
             drift=drift_settings(scoring),
         )
         self._parts = parts

@@ -19,7 +19,7 @@ from agon.engines.encoder.gpu import load_tensorrt
 from agon.engines.encoder.making import Made, Workshop
 from agon.engines.encoder.measuring import Report, report
 from agon.engines.encoder.scorer import FullScores, RewardScorer
-from agon.engines.encoder.session import Engines
+from agon.engines.encoder.session import Engines, ScoreEngine, load
 from agon.engines.encoder.texts import PACKAGED, read_texts
 from agon.scoring.drift import DriftLedger, DriftSettings, Evidence, Precision
 from agon.scoring.drift_guard import DriftGuard
@@ -155,16 +155,20 @@ async def reward_parts(
     *,
     folder: Path | None = None,
     precision: Precision = Precision.INT8,
+    gpu: bool = False,
     drift: DriftSettings | None = None,
 ) -> RewardParts:
     """The scorer and its guard; nothing is loaded before `warm_up`. The first call on a machine makes the engine.
 
-    Where no reduced engine is faithful enough, the full one scores.
+    Where no reduced engine is faithful enough, the full one scores. With `gpu` TensorRT runs the reduced engine, and
+    where it cannot, `warm_up` raises `Unavailable`: nothing runs elsewhere in its place.
     """
     place = await asyncio.to_thread(model_folder, folder, data_dir)
-    if precision is Precision.INT8:
+    if gpu:
+        await asyncio.to_thread(quantise, place, (), target=Target.TENSORRT, tell=_logged)
+    elif precision is Precision.INT8:
         precision = await asyncio.to_thread(_prepared, place)
-    ledger, engines = PostgresDrift(database), Engines()
+    ledger, engines = PostgresDrift(database), Engines(_load_on_gpu if gpu else load)
     full = FullScores(engines, place)
     return RewardParts(
         RewardScorer(engines, place, precision, in_force=ledger.precision_in_force),
@@ -179,10 +183,19 @@ async def reward_parts(
     )
 
 
+def _load_on_gpu(folder: Path, precision: Precision) -> ScoreEngine:
+    """The full engine, with which the guard compares and to which it rolls back, is the processor's in any case."""
+    return load_tensorrt(folder) if precision is Precision.INT8 else load(folder, precision)
+
+
+def _logged(step: str) -> None:
+    log.info("8-bit engine: %s", step)
+
+
 def _prepared(folder: Path) -> Precision:
     """Make the reduced engine if it is not there; say which precision can be had."""
     try:
-        quantise(folder, (), target=Target.CPU, tell=lambda step: log.info("8-bit engine: %s", step))
+        quantise(folder, (), target=Target.CPU, tell=_logged)
     except Unavailable as error:
         log.warning("the reward model runs at full precision: %s", error.message)
         return Precision.FP32

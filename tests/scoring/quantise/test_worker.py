@@ -11,6 +11,7 @@ from tests.scoring.quantise.small import small_model, some_samples
 from tests.scoring.quantise.test_drift import Counters
 
 from agon.bootstrap.quantise import RewardParts, reward_parts
+from agon.core.errors import Unavailable
 from agon.core.scoring import Sample, Score, Scored
 from agon.engines.encoder.making import Made
 from agon.scoring.drift import DriftSettings, Precision
@@ -144,4 +145,13 @@ async def test_where_no_engine_is_faithful_the_full_one_scores(
     assert parts.scorer.configured is not None
     assert parts.scorer.configured.precision is Precision.FP32
     assert await parts.look() is None
+    await parts.scorer.close()
+
+
+async def test_without_a_gpu_a_worker_that_wants_one_scores_nowhere_else(folder: Path, database: Database) -> None:
+    parts = await reward_parts(folder.parent, database, Counters(), folder=folder, gpu=True)
+    with pytest.raises(Unavailable) as refused:
+        await parts.scorer.warm_up()
+    assert refused.value.code == "provider_missing"
+    assert not parts.scorer.ready
     await parts.scorer.close()
