@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,18 @@ def test_a_bad_configuration_is_one_sentence_and_78(
     monkeypatch.setenv("AGON_PORT", "70000")
     assert main(["up"]) == 78
     assert capsys.readouterr().err.startswith("agon up: AGON_PORT")
+
+
+def test_full_precision_on_tensorrt_is_refused_with_the_way_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "agon.toml"
+    file.write_text('[scoring]\nprovider = "tensorrt"\nprecision = "fp32"\n', "utf-8")
+    monkeypatch.setenv("AGON_CONFIG", str(file))
+    assert main(["config", "check"]) == 78
+    said = capsys.readouterr().err
+    assert "scoring" in said
+    assert "set precision to int8" in said
 
 
 def test_the_command_line_imports_nothing_heavy() -> None:
