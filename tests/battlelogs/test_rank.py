@@ -146,6 +146,7 @@ def test_the_table_is_plain_and_aligned_in_a_pipe(rank: Command) -> None:
     assert "30 battles of 5 models" in rank.err
 
 
+@pytest.mark.slow
 def test_a_name_cannot_speak_to_the_terminal(rank: Command, tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("model_a,model_b,winner\n\x1b[2Jevil,good,tie\n", "utf-8")
@@ -168,6 +169,7 @@ def test_an_unknown_anchor_is_named(rank: Command) -> None:
     assert "Ramen" in rank.err
 
 
+@pytest.mark.slow
 def test_the_bootstrap_repeats_itself_by_its_seed(rank: Command) -> None:
     words = ("--bootstrap", "200", LLMFAO)
     one, same, other = rank.json(*words), rank.json(*words), rank.json("--seed", "1", *words)

@@ -128,6 +128,7 @@ async def test_asks_that_are_given_up_leave_nothing_counted(stage: Stage) -> Non
     await stage.until_idle()
 
 
+@pytest.mark.slow
 async def test_without_redis_nobody_is_let_in_and_nothing_is_half_written(stage: Stage) -> None:
     async with stage.person() as voter:
         battle = await voter.answered()

@@ -131,6 +131,7 @@ async def test_watchers_are_sent_the_board_at_once_and_at_each_vote(worker: Stag
                 break
 
 
+@pytest.mark.slow
 async def test_what_redis_loses_comes_back(worker: Stage) -> None:
     """All of it, in the middle of an answer."""
     await worker.reset()

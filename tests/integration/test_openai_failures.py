@@ -134,6 +134,7 @@ async def test_two_gateways_count_in_one_balance(openai_stage: OpenAiStage) -> N
     await openai_stage.idle()
 
 
+@pytest.mark.slow
 async def test_what_is_written_is_measured(openai_stage: OpenAiStage) -> None:
     openai_stage.script(rate_tokens_per_s=40.0, tokens=40)
     async with openai_stage.client() as client:

@@ -79,6 +79,7 @@ async def test_the_document_describes_every_route(stage: Stage) -> None:
                     assert schema == {"$ref": f"#/components/schemas/{shape}"}, (method, path, status)
 
 
+@pytest.mark.slow
 async def test_no_request_that_the_document_allows_breaks_it(stage: Stage) -> None:
     """A few requests of every kind, valid and not: never a 500, always what the document says."""
     async with stage.person() as voter:
