@@ -1,23 +1,19 @@
 """The reward model's folder: built when it is first wanted, by whoever comes first."""
 
-import fcntl
-import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from agon.core.errors import InvalidInput, NotFound, Unavailable
+from agon.core.errors import InvalidInput, NotFound
 from agon.engines.encoder.build import build_recipe
+from agon.engines.encoder.files import make_folder, one_at_a_time
 from agon.engines.encoder.weights import ensure_encoder
 from agon.engines.progress import Report, ignore
 from agon.scoring.reward.head import Recipe, parse_recipe
 from agon.scoring.reward.spec import load_spec
 
 REWARD_FOLDER: Final = "reward"
-_LOCK_POLL_S: Final = 0.2
 
 
 @cache
@@ -40,7 +36,8 @@ def ensure_built(recipe: Recipe, data_dir: Path, report: Report = ignore) -> Pat
     folder = data_dir / REWARD_FOLDER / recipe.revision
     if _stands(folder, recipe):
         return folder
-    with _locked(folder):
+    make_folder(folder.parent)
+    with one_at_a_time(folder.parent / f".{folder.name}.lock"):
         if not _stands(folder, recipe):
             build_recipe(recipe, ensure_encoder(data_dir / "models", report), folder)
     return folder
@@ -51,23 +48,6 @@ def _stands(folder: Path, recipe: Recipe) -> bool:
         return load_spec(folder).revision == recipe.revision
     except (NotFound, InvalidInput):
         return False
-
-
-@contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = (folder.parent / f".{folder.name}.lock").open("wb")
-    except OSError as error:
-        raise Unavailable(f"{folder} cannot be written: {error.strerror or error}.", code="encoder_storage") from None
-    with lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(_LOCK_POLL_S)
-        yield
 
 
 def encoder_of(data_dir: Path, report: Report) -> Path:

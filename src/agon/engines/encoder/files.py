@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +15,14 @@ from agon.core.errors import Unavailable
 _POLL_S: Final = 0.2
 
 
-@contextmanager
-def locked(folder: Path) -> Generator[None]:
+def locked(folder: Path) -> AbstractContextManager[None]:
     """Make engines of one model folder one after the other, whichever processes want to. Raises `Unavailable`."""
-    path = folder / ".engines.lock"
+    return one_at_a_time(folder / ".engines.lock")
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Generator[None]:
+    """Hold a lock file, waiting for whichever process has it. Raises `Unavailable` (`encoder_storage`)."""
     try:
         lock = path.open("wb")
     except OSError as error:
@@ -69,6 +73,14 @@ def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             part.replace(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it. Raises `Unavailable` (`encoder_storage`)."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from None
 
